@@ -131,9 +131,9 @@ Verdict expect_sum(device::Stream& stream, Array<T> array, std::uint64_t round, 
       });
   Verdict verdict{.elements = array.count, .error = ""};
   if (wrong < array.count) {
-    const T found = device::download(data + wrong, stream);
+    const T element = device::download(data + wrong, stream);
     verdict.error = "element " + std::to_string(wrong) + " of " + std::to_string(array.count) + " is " +
-                    std::to_string(found) + ", must be " +
+                    std::to_string(element) + ", must be " +
                     std::to_string(static_cast<T>(sum_of_contributions(wrong, round, ranks)) * factor);
   }
   return verdict;

@@ -143,7 +143,7 @@ void DistributedFft::move_coefficients(Direction direction, StepObserver* observ
 std::size_t DistributedFft::packed(const Layout& layout) {
   std::size_t moved = 0;
   for (const Redistribution* step : {layout.first ? &*layout.first : nullptr, &layout.second}) {
-    if (step != nullptr) moved += 2 * (step->before() + step->after() - step->kept());
+    if (step != nullptr) moved += 2 * (step->before() + step->after() - step->staying());
   }
   if (!is_sphere(layout)) return moved;
   // Backward reads the coefficients inside and writes whole rays; forward reads and writes those inside.

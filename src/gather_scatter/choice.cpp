@@ -140,20 +140,21 @@ std::string gslib_name(Method method) {
 }
 
 std::string times_line(const Timing& timing) {
-  const std::string what =
+  const std::string label =
       timing.method == Method::pairwise ? "pairwise times (avg, min, max)" : gslib_name(timing.method);
   const Spread& seconds = timing.seconds;
-  return fmt::format("   {:<30}: {:g} {:g} {:g}", what, seconds.average, seconds.minimum, seconds.maximum);
+  return fmt::format("   {:<30}: {:g} {:g} {:g}", label, seconds.average, seconds.minimum, seconds.maximum);
 }
 
-std::string bytes_line(std::string_view what, std::size_t mine, const Communicator& communicator) {
+std::string bytes_line(std::string_view label, std::size_t mine, const Communicator& communicator) {
   const Spread bytes = transport::spread(static_cast<double>(mine), communicator);
-  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", what, bytes.average, bytes.minimum,
+  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", label, bytes.average, bytes.minimum,
                      bytes.maximum);
 }
 
-std::string counts_line(std::string_view what, const Spread& counts) {
-  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", what, counts.maximum, counts.minimum, counts.average);
+std::string counts_line(std::string_view label, const Spread& counts) {
+  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", label, counts.maximum, counts.minimum,
+                     counts.average);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ ContributionLists contributions_of(const Sharing& sharing, int me) {
   std::vector<std::uint32_t> next = lists.first;
   std::uint32_t slot = 0;  // messages are adjacent in memory, in the order of their ranks
   for_each_contribution(sharing, me, [&](std::size_t group, int rank) {
-    lists.slots[next[group]++] = rank == me ? Contributions::own : slot++;
+    lists.slots[next[group]++] = rank == me ? Contributions::this_rank : slot++;
   });
   return lists;
 }
@@ -76,11 +76,11 @@ struct CombineAndSet {
   T* data;
 
   COMMLENS_FUNCTION void operator()(const std::uint32_t* nodes, std::uint32_t size) const {
-    one_field(data, nodes, size);
-    for (std::size_t field = 1; field < shape.fields; ++field) one_field(data + field * shape.nodes, nodes, size);
+    combine_field(data, nodes, size);
+    for (std::size_t field = 1; field < shape.fields; ++field) combine_field(data + field * shape.nodes, nodes, size);
   }
 
-  COMMLENS_FUNCTION void one_field(T* values, const std::uint32_t* nodes, std::uint32_t size) const {
+  COMMLENS_FUNCTION void combine_field(T* values, const std::uint32_t* nodes, std::uint32_t size) const {
     const T value = CombineNodes<Operation, T>{operation, values}(nodes, size);
     SetNodes<T>{value, values}(nodes, size);
   }

@@ -108,8 +108,8 @@ class CaseOf final : public Case {
     parameters_ = set.parameters();
     const auto declared = like.declarations();
     for (measure::Parameter& parameter : parameters_) {
-      for (const auto& one : declared) {
-        if (one.name == parameter.name) parameter.role = one.role;
+      for (const auto& declaration : declared) {
+        if (declaration.name == parameter.name) parameter.role = declaration.role;
       }
     }
     if (set.sweeps_bytes()) bytes_ = set.sweep()->largest();

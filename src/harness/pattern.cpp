@@ -35,13 +35,13 @@ void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uin
 
 Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
   const std::size_t bytes = buffer.bytes();
-  const auto* found = buffer.as<unsigned char>();
+  const auto* content = buffer.as<unsigned char>();
   const std::size_t first =
-      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return found[i] != byte_at(i, seed); });
+      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return content[i] != byte_at(i, seed); });
   if (first == bytes) return {.elements = bytes};
   return {.elements = bytes,
           .error = "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " +
-                   std::to_string(device::download(found + first, stream)) + ", must be " +
+                   std::to_string(device::download(content + first, stream)) + ", must be " +
                    std::to_string(byte_at(first, seed))};
 }
 

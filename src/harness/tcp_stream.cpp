@@ -29,7 +29,7 @@ constexpr std::size_t receive_bytes = std::size_t{128} << 10;
 
 /// Waits for one of them; false: the time is up.
 bool wait_for(std::vector<pollfd>& waiting, double seconds) {
-  for (pollfd& one : waiting) one.revents = 0;
+  for (pollfd& connection : waiting) connection.revents = 0;
   return poll(waiting.data(), waiting.size(), std::max(1, static_cast<int>(seconds * 1000))) > 0;
 }
 
@@ -70,7 +70,7 @@ TcpStream::TcpStream(const transport::Communicator& communicator, int peer, Sett
   }
   const auto cards = communicator.gather(card);
   const auto senders = std::count_if(cards.begin(), cards.end(),
-                                     [&](const std::string& one) { return std::stoi(one) == communicator.rank(); });
+                                     [&](const std::string& line) { return std::stoi(line) == communicator.rank(); });
   const auto hosts = communicator.gather(host_name());
   std::string problem;
   if (peer >= 0) {
@@ -116,8 +116,8 @@ void await(std::vector<Attempt>& attempts, double limit_s) {
   const Stopwatch stopwatch;
   while (chosen(attempts) < 0 && stopwatch.seconds() < limit_s) {
     std::vector<pollfd> waiting;
-    for (const Attempt& one : attempts) {
-      waiting.push_back({is_open(one) ? one.socket : -1, POLLOUT, 0});  // poll() leaves out a negative one
+    for (const Attempt& attempt : attempts) {
+      waiting.push_back({is_open(attempt) ? attempt.socket : -1, POLLOUT, 0});  // poll() leaves out a negative one
     }
     if (std::none_of(attempts.begin(), attempts.end(), is_open)) return;
     wait_for(waiting, limit_s - stopwatch.seconds());
@@ -128,7 +128,7 @@ void await(std::vector<Attempt>& attempts, double limit_s) {
 }
 
 /// Of this node, through which a connected socket sends; empty: unknown.
-std::string own_address(int socket) {
+std::string local_address(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
@@ -147,9 +147,10 @@ std::string TcpStream::connect(const std::string& card, const std::string& peer_
   std::vector<Attempt> attempts;
   for (InterfaceAddress address; stream >> address.interface >> address.rate_Gbps >> address.text;) {
     // An address that this node has, too, is that of a private network within each node.
-    const bool own = std::any_of(mine.begin(), mine.end(), [&](const auto& one) { return one.text == address.text; });
+    const bool is_local =
+        std::any_of(mine.begin(), mine.end(), [&](const auto& candidate) { return candidate.text == address.text; });
     const AddressInfo info(address.text, port, SOCK_STREAM);
-    if ((own && !settings.loopback) || port == 0 || !info.list) continue;
+    if ((is_local && !settings.loopback) || port == 0 || !info.list) continue;
     Socket socket(::socket(info.list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) continue;
     const bool at_once = ::connect(socket.get(), info.list->ai_addr, info.list->ai_addrlen) == 0;
@@ -163,9 +164,9 @@ std::string TcpStream::connect(const std::string& card, const std::string& peer_
   if (best == attempts.end()) return fmt::format("none of its addresses answers within {:g} s", settings.connect_s);
   outgoing_ = std::move(sockets[static_cast<std::size_t>(best - attempts.begin())]);
   set_no_delay(outgoing_.get());
-  const std::string own = own_address(outgoing_.get());
+  const std::string local = local_address(outgoing_.get());
   for (const InterfaceAddress& address : mine) {
-    if (own == address.text) interface_ = address.interface;
+    if (local == address.text) interface_ = address.interface;
   }
   const std::string hello = greeting(rank_, peer_);
   const auto sent = send(outgoing_.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
@@ -281,13 +282,13 @@ double TcpStream::transfer(std::size_t lead, std::size_t messages, std::size_t b
   }
   while (!receiving.empty() || (sending && !sending->done)) {
     std::vector<pollfd> waiting;
-    for (const Receiving& one : receiving) waiting.push_back({one.socket, one.events(), 0});
+    for (const Receiving& connection : receiving) waiting.push_back({connection.socket, connection.events(), 0});
     if (sending && !sending->done) waiting.push_back({sending->socket, sending->events(), 0});
     if (!wait_for(waiting, stall_s)) {
       throw Error(fmt::format("rank {}: no byte came through a TCP connection for {:g} s", rank_, stall_s));
     }
-    for (Receiving& one : receiving) one.proceed();
-    std::erase_if(receiving, [](const Receiving& one) { return one.done(); });
+    for (Receiving& connection : receiving) connection.proceed();
+    std::erase_if(receiving, [](const Receiving& connection) { return connection.done(); });
     if (sending && !sending->done) sending->proceed();
   }
   return sending ? sending->seconds : 0;

@@ -65,7 +65,7 @@ Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(
   if (!outcome_.measured) return;
   auto metrics = record_.metrics;
   const bool has_time = std::any_of(metrics.begin(), metrics.end(),
-                                    [](const CaseMetric& one) { return one.metric.name == time_us.name; });
+                                    [](const CaseMetric& metric) { return metric.metric.name == time_us.name; });
   if (!has_time) metrics.push_back(time_us());
   for (const CaseMetric& metric : metrics) metrics_.push_back({metric, statistics_of(record_.samples_s, metric)});
   for (const Part& part : record_.parts) parts_.push_back(summarize(part.samples_s));
@@ -75,9 +75,9 @@ Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(
 }
 
 const MetricStatistics* Result::metric(std::string_view name) const {
-  const auto found = std::find_if(metrics_.begin(), metrics_.end(),
-                                  [&](const MetricStatistics& one) { return one.metric.metric.name == name; });
-  return found == metrics_.end() ? nullptr : &*found;
+  const auto match = std::find_if(metrics_.begin(), metrics_.end(),
+                                  [&](const MetricStatistics& metric) { return metric.metric.metric.name == name; });
+  return match == metrics_.end() ? nullptr : &*match;
 }
 
 std::optional<double> Result::fraction_of(const Ceiling& ceiling, double median_s) const {

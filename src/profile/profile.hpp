@@ -100,7 +100,7 @@ class Call {
   [[nodiscard]] bool is_counted() const { return is_counted_; }
 
   void begin() {
-    thread_ = &profile.threads.own();
+    thread_ = &profile.threads.current();
     if (profile.records_call_sites) find_site();
     start_ = profile.clock.ticks();
     thread_->since.store(start_, std::memory_order_relaxed);
@@ -109,11 +109,11 @@ class Call {
   void end() {
     ticks_ = profile.clock.ticks() - start_;
     thread_->function.store(0, std::memory_order_relaxed);
-    Counters& own = counters();
+    Counters& total = counters();
     const Adder adder(profile.multithreaded);
-    adder.add(own.calls, 1);
-    adder.add(own.ticks, ticks_);
-    if (own.max_ticks.load(std::memory_order_relaxed) < ticks_) Adder::raise(own.max_ticks, ticks_);
+    adder.add(total.calls, 1);
+    adder.add(total.ticks, ticks_);
+    if (total.max_ticks.load(std::memory_order_relaxed) < ticks_) Adder::raise(total.max_ticks, ticks_);
     if (call_site_ != nullptr) count_call_site();
     if (thread_->open_regions > 0) profile.regions.add(*thread_, function_, ticks_);
   }

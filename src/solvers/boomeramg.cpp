@@ -83,10 +83,10 @@ class Matrix {
     HYPRE_CALL(HYPRE_IJMatrixSetObjectType, matrix_, HYPRE_PARCSR);
     HYPRE_CALL(HYPRE_IJMatrixInitialize, matrix_);
     for (const CoarseMatrix::Entry& entry : entries.entries) {
-      HYPRE_Int one = 1;
+      HYPRE_Int columns = 1;
       const HYPRE_BigInt row = number(entry.row);
       const HYPRE_BigInt column = number(entry.column);
-      HYPRE_CALL(HYPRE_IJMatrixAddToValues, matrix_, 1, &one, &row, &column, &entry.value);
+      HYPRE_CALL(HYPRE_IJMatrixAddToValues, matrix_, 1, &columns, &row, &column, &entry.value);
     }
     HYPRE_CALL(HYPRE_IJMatrixAssemble, matrix_);
   }

@@ -30,11 +30,11 @@ class Places {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (node[axis] == 0 || node[axis] == shape_.elements[axis] * order) return Numbering::fixed;
     }
-    if (const auto found = elements_.find(key(place)); found != elements_.end()) {
+    if (const auto element = elements_.find(key(place)); element != elements_.end()) {
       const std::size_t n = order + 1;
       const auto inside = [&](std::size_t axis) { return node[axis] - place[axis] * order; };
       const std::size_t index = inside(0) + n * (inside(1) + n * inside(2));
-      return space_.numbering().of_node[found->second * n * n * n + index] & ~Numbering::by_several;
+      return space_.numbering().of_node[element->second * n * n * n + index] & ~Numbering::by_several;
     }
     const auto next = static_cast<std::uint32_t>(space_.length() + ghost_ids_.size());
     const std::int64_t id = sem::id_of(shape_, node);
@@ -146,7 +146,7 @@ Lengths lengths_of(const sem::Mesh& mesh, const Extents& place, std::size_t axis
   const auto length = [&](const Extents& of) {
     return mean_length(sem::vertices_of(mesh.shape(), of), mesh.gll().points, axis);
   };
-  Lengths lengths{.own = length(place)};
+  Lengths lengths{.element = length(place)};
   Extents neighbor = place;
   if (place[axis] > 0) {
     neighbor[axis] = place[axis] - 1;

@@ -74,8 +74,8 @@ std::size_t first_wrong(device::Stream& stream, const T* data, const IdCopy* cop
                         std::uint64_t seed, std::size_t operations) {
   return device::find_first(
       stream, nodes, COMMLENS_LAMBDA(std::size_t i) {
-        const T found = data[i];
-        return !(found == static_cast<T>(ExactValue(copies[i], seed).combined(combine, operations)));
+        const T result = data[i];
+        return !(result == static_cast<T>(ExactValue(copies[i], seed).combined(combine, operations)));
       });
 }
 

@@ -248,11 +248,11 @@ std::string wrong_element(const std::vector<double>& x, const std::vector<double
 
 }  // namespace
 
-std::string wrong_multiplicity(const std::vector<double>& found, const VectorLayout& layout) {
+std::string wrong_multiplicity(const std::vector<double>& counts, const VectorLayout& layout) {
   const auto expected = multiplicities(layout.mesh);
   for (std::size_t node = 0; node < expected.size(); ++node) {
     if (!layout.is_unknown(node)) continue;
-    const double value = found[layout.place(node)];
+    const double value = counts[layout.place(node)];
     if (value == expected[node]) continue;
     return fmt::format("the gather-scatter of ones gives {:.17g} at node {}, which {:.17g} elements have", value, node,
                        expected[node]);

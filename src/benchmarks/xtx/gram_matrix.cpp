@@ -111,10 +111,10 @@ std::size_t first_wrong(device::Stream& stream, const Real* elements, const Real
         const std::size_t row = selection.row(e);
         const std::size_t column = selection.column(e);
         const Entry entry = entry_of(table, counts, width, parts, selection.first + row, selection.first + column);
-        const Real* found = elements + (row * selection.columns + column) * parts;
+        const Real* computed = elements + (row * selection.columns + column) * parts;
         const double allowed = tolerance * entry.magnitude;
-        const double real = found[0] - entry.real;
-        const double imaginary = parts == 2 ? found[1] - entry.imaginary : 0;
+        const double real = computed[0] - entry.real;
+        const double imaginary = parts == 2 ? computed[1] - entry.imaginary : 0;
         const bool right = real <= allowed && -real <= allowed && imaginary <= allowed && -imaginary <= allowed;
         return !right;  // a NaN is wrong
       });
@@ -193,7 +193,7 @@ std::string GramMatrix::error_at(const Real* elements, const Panel& panel, std::
   auto& stream = run_.stream();
   const auto table = device::download(table_.as<Real>(), kinds * width, stream);
   const auto counts = device::download(counts_.as<double>(), kinds, stream);
-  const auto found = device::download(elements + (row * panel.columns + column) * parts, parts, stream);
+  const auto computed = device::download(elements + (row * panel.columns + column) * parts, parts, stream);
   const Entry entry = entry_of(table.data(), counts.data(), width, parts, panel.first + row, panel.first + column);
   std::ostringstream text;
   const auto add = [&](double real, double imaginary) {
@@ -202,7 +202,7 @@ std::string GramMatrix::error_at(const Real* elements, const Panel& panel, std::
   };
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << "element (" << panel.first + row << ", "
        << panel.first + column << ") of S is ";
-  add(found.front(), found.back());
+  add(computed.front(), computed.back());
   text << ", must be ";
   add(entry.real, entry.imaginary);
   if (numbers_ == Numbers::full) text << " to rounding";

@@ -24,24 +24,24 @@ gpublasOperation_t native(Operation operation) {
 struct Arithmetic {
   gpublasDataType_t type;
   gpublasComputeType_t compute;
-  const void* one;
+  const void* unit;
   const void* zero;
 };
 
 Arithmetic native(DataType type) {
   // A complex number begins with its real part.
-  static constexpr float single_one[2] = {1, 0};
-  static constexpr double double_one[2] = {1, 0};
+  static constexpr float single_unit[2] = {1, 0};
+  static constexpr double double_unit[2] = {1, 0};
   static constexpr double zero[2] = {0, 0};
   switch (type) {
     case DataType::f32:
-      return {gpublasF32, gpublasComputeF32, single_one, zero};
+      return {gpublasF32, gpublasComputeF32, single_unit, zero};
     case DataType::c64:
-      return {gpublasC64, gpublasComputeC64, single_one, zero};
+      return {gpublasC64, gpublasComputeC64, single_unit, zero};
     case DataType::c128:
-      return {gpublasC128, gpublasComputeC128, double_one, zero};
+      return {gpublasC128, gpublasComputeC128, double_unit, zero};
     default:
-      return {gpublasF64, gpublasComputeF64, double_one, zero};
+      return {gpublasF64, gpublasComputeF64, double_unit, zero};
   }
 }
 
@@ -60,9 +60,9 @@ class GpuBlas final : public Blas {
     const Arithmetic arithmetic = native(gemm.type);
     BLAS_CALL(gpublasSetStream, handle_, static_cast<gpuStream_t>(stream.native()));
     BLAS_CALL(gpublasGemmEx, handle_, native(gemm.a_operation), native(gemm.b_operation), static_cast<int>(gemm.m),
-              static_cast<int>(gemm.n), static_cast<int>(gemm.k), arithmetic.one, gemm.a, arithmetic.type,
+              static_cast<int>(gemm.n), static_cast<int>(gemm.k), arithmetic.unit, gemm.a, arithmetic.type,
               static_cast<int>(gemm.lda), gemm.b, arithmetic.type, static_cast<int>(gemm.ldb),
-              gemm.add ? arithmetic.one : arithmetic.zero, gemm.c, arithmetic.type, static_cast<int>(gemm.ldc),
+              gemm.add ? arithmetic.unit : arithmetic.zero, gemm.c, arithmetic.type, static_cast<int>(gemm.ldc),
               arithmetic.compute, gemm.tune ? gpublasTunedAlgorithm : gpublasDefaultAlgorithm);
   }
 

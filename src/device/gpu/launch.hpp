@@ -166,8 +166,8 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
 }
 
 __device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
-  const double one[1] = {mine};
-  add_up(one, scratch, result, add);
+  const double sums[1] = {mine};
+  add_up(sums, scratch, result, add);
 }
 
 template <class Function>
@@ -210,10 +210,10 @@ void launch_sums(void* stream, std::size_t n, void* scratch, double* result, Fun
 template <class Predicate>
 std::size_t find_first(void* stream, std::size_t n, Predicate predicate) {
   Scalar smallest(n, static_cast<gpuStream_t>(stream));
-  unsigned long long* found = smallest.data();
+  unsigned long long* first = smallest.data();
   if (n > 0) {
     launch(stream, n, [=] __device__(std::size_t i) {
-      if (predicate(i)) atomicMin(found, static_cast<unsigned long long>(i));
+      if (predicate(i)) atomicMin(first, static_cast<unsigned long long>(i));
     });
   }
   return smallest.read();

@@ -38,30 +38,6 @@ ContributionLists contributions_of(const Sharing& sharing, int me) {
   return lists;
 }
 
-}  // namespace
-
-Lists::Lists(const Sharing& sharing, const Context& context) : sharing_(sharing) {
-  const ContributionLists contributions = contributions_of(sharing, context.communicator.rank());
-  std::vector<std::uint32_t> table;
-  local_first_ = append(table, sharing.local.first);
-  local_nodes_ = append(table, sharing.local.nodes);
-  shared_first_ = append(table, sharing.shared.first);
-  shared_nodes_ = append(table, sharing.shared.nodes);
-  contributions_first_ = append(table, contributions.first);
-  slots_ = append(table, contributions.slots);
-  global_indices_ = table.size();
-  if (sharing.shared_ids < longest_all_reduce) {
-    table.insert(table.end(), sharing.global_indices.begin(), sharing.global_indices.end());
-  }
-  table_ = device::upload(table, context.allocate, context.stream);
-}
-
-std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Context& context) {
-  return std::make_shared<const Lists>(sharing, context);
-}
-
-namespace {
-
 /// Of a rank's data: field f begins f * nodes elements after the first.
 struct Shape {
   std::size_t fields;
@@ -118,6 +94,26 @@ void scatter(GroupList groups, Shape shape, Values from, T* data, device::Stream
 }
 
 }  // namespace
+
+Lists::Lists(const Sharing& sharing, const Context& context) : sharing_(sharing) {
+  const ContributionLists contributions = contributions_of(sharing, context.communicator.rank());
+  std::vector<std::uint32_t> table;
+  local_first_ = append(table, sharing.local.first);
+  local_nodes_ = append(table, sharing.local.nodes);
+  shared_first_ = append(table, sharing.shared.first);
+  shared_nodes_ = append(table, sharing.shared.nodes);
+  contributions_first_ = append(table, contributions.first);
+  slots_ = append(table, contributions.slots);
+  global_indices_ = table.size();
+  if (sharing.shared_ids < longest_all_reduce) {
+    table.insert(table.end(), sharing.global_indices.begin(), sharing.global_indices.end());
+  }
+  table_ = device::upload(table, context.allocate, context.stream);
+}
+
+std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Context& context) {
+  return std::make_shared<const Lists>(sharing, context);
+}
 
 void combine_local(const ValueKind& kind, const Lists& lists, void* data, device::Stream& stream) {
   dispatch(kind, [&](auto types, auto operation) {

@@ -35,8 +35,7 @@ class MpiLibrary {
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
     MPI_Init_thread(&argc, &argv, native(level), &provided);
   }
-  MpiLibrary(const MpiLibrary&) = delete;
-  MpiLibrary& operator=(const MpiLibrary&) = delete;
+  MpiLibrary(MpiLibrary&&) = delete;
   ~MpiLibrary() { MPI_Finalize(); }
 };
 

@@ -7,8 +7,7 @@
 //   void describe(OptionSet&)                      names them.
 // and, each only where the benchmark needs it,
 //   void resolve(int ranks)                        completes defaults that depend on the ranks, and throws UsageError
-//   for
-//                                                  what does not fit together;
+//                                                  for what does not fit together;
 //   std::vector<std::string> scale_to_memory(const MemoryBudget&, int ranks)
 //                                                  chooses what depends on the memory at hand and returns what it
 //                                                  chose, in sentences for the user; throws UsageError for what is too

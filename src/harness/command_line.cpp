@@ -14,6 +14,8 @@
 
 namespace commlens {
 
+using Json = nlohmann::json;
+
 namespace {
 
 constexpr const char* usage = R"(commlens-bench measures the communication patterns of applications.
@@ -128,6 +130,18 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
   return line;
 }
 
+std::string mistake_in(const Json& command) {
+  const auto words = command.at("words").get<std::vector<std::string>>();
+  try {
+    const CommandLine line = parse(words, "commlens run");
+    if (line.benchmark == nullptr) return "--help: it measures nothing; leave it out";
+    line.benchmark->resolve(command.at("ranks").get<int>());
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 }  // namespace
 
 CommandLine parse(const std::vector<std::string>& words, const std::string& program) {
@@ -153,24 +167,6 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
   }
   return line;
 }
-
-using Json = nlohmann::json;
-
-namespace {
-
-std::string mistake_in(const Json& command) {
-  const auto words = command.at("words").get<std::vector<std::string>>();
-  try {
-    const CommandLine line = parse(words, "commlens run");
-    if (line.benchmark == nullptr) return "--help: it measures nothing; leave it out";
-    line.benchmark->resolve(command.at("ranks").get<int>());
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-}  // namespace
 
 std::string check_command_lines(std::istream& input) {
   try {

@@ -170,6 +170,10 @@ void catch_signals(int rank) {
   for (const Caught& action : caught) std::signal(action.signal, on_signal);
 }
 
+/// Slurm ends a job at once, and drops what its daemon on a node has not yet read from a rank.
+constexpr std::chrono::milliseconds time_to_read_output{200};
+constexpr unsigned abort_limit_s = 5;
+
 }  // namespace
 
 Monitor::Monitor(const transport::Communicator& communicator, const transport::Communicator& node, double timeout_s)
@@ -291,14 +295,6 @@ void Monitor::end_stalled(const std::stop_token& stop) {
                     fmt::join(activities(answers), "; ")),
         3);
 }
-
-namespace {
-
-/// Slurm ends a job at once, and drops what its daemon on a node has not yet read from a rank.
-constexpr std::chrono::milliseconds time_to_read_output{200};
-constexpr unsigned abort_limit_s = 5;
-
-}  // namespace
 
 void end_job(MPI_Comm communicator, int status) {
   std::cout.flush();

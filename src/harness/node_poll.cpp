@@ -56,7 +56,7 @@ NodePoll::NodePoll(const transport::Communicator& communicator, const std::vecto
   if (watched.empty()) return;
   for (int rank = 0; rank < communicator.size(); ++rank) add_peer(rank, cards[static_cast<std::size_t>(rank)]);
   leads_ =
-      std::count_if(cards.begin(), cards.begin() + rank_, [](const auto& card) { return !card.empty(); }) < leaders;
+      std::count_if(cards.begin(), cards.begin() + rank_, [](const auto& other) { return !other.empty(); }) < leaders;
 }
 
 void NodePoll::add_peer(int rank, const std::string& card) {

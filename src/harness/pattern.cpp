@@ -17,8 +17,7 @@ void write(device::Stream& stream, Real* data, std::size_t count, std::uint64_t 
 }  // namespace
 
 void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataType type, std::uint64_t seed) {
-  if (type == DataType::f32 || type == DataType::c64) return write(stream, static_cast<float*>(data), reals, seed);
-  write(stream, static_cast<double*>(data), reals, seed);
+  in_precision(type, [&](auto real) { write(stream, static_cast<decltype(real)*>(data), reals, seed); });
 }
 
 void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {

@@ -1,7 +1,6 @@
 #include "harness/session.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>

@@ -44,47 +44,6 @@ bool is_for_later(ssize_t result) { return result < 0 && (errno == EAGAIN || err
   throw Error(fmt::format("{}: {}", call, result == 0 ? "the peer has closed the connection" : std::strerror(errno)));
 }
 
-}  // namespace
-
-// ---- connecting ----
-
-int TcpStream::listen(const Settings& settings) {
-  if (!settings.listens) return 0;
-  auto [socket, port, family] = bind_to_free_port(SOCK_STREAM);
-  if (port == 0 || ::listen(socket.get(), SOMAXCONN) != 0) return 0;
-  listener_ = std::move(socket);
-  return port;
-}
-
-/// Equal lengths for all ranks.
-std::string TcpStream::greeting(int from, int to) const { return fmt::format("{} {:10} {:10}", session_, from, to); }
-
-TcpStream::TcpStream(const transport::Communicator& communicator, int peer, Settings settings)
-    : rank_(communicator.rank()), peer_(peer) {
-  std::random_device random;
-  session_ = communicator.broadcast(fmt::format("{:08x}{:08x}", random(), random()));
-  const auto mine = interface_addresses(settings.loopback);
-  std::string card = fmt::format("{}\n{}\n", peer, listen(settings));
-  for (const InterfaceAddress& address : mine) {
-    card += fmt::format("{} {} {}\n", address.interface, address.rate_Gbps, address.text);
-  }
-  const auto cards = communicator.gather(card);
-  const auto senders = std::count_if(cards.begin(), cards.end(),
-                                     [&](const std::string& line) { return std::stoi(line) == communicator.rank(); });
-  const auto hosts = communicator.gather(host_name());
-  std::string problem;
-  if (peer >= 0) {
-    const auto& name = hosts[static_cast<std::size_t>(peer)];
-    problem = connect(cards[static_cast<std::size_t>(peer)], name, settings);
-    if (!problem.empty()) problem = fmt::format("no TCP connection from {} to {}: {}", host_name(), name, problem);
-  }
-  problem_ = communicator.first(problem);
-  if (problem_.empty()) problem_ = communicator.first(accept(static_cast<std::size_t>(senders), settings.connect_s));
-  listener_ = Socket();
-}
-
-namespace {
-
 /// A connection that is being made.
 struct Attempt {
   int socket = -1;
@@ -136,6 +95,41 @@ std::string local_address(int socket) {
 }
 
 }  // namespace
+
+int TcpStream::listen(const Settings& settings) {
+  if (!settings.listens) return 0;
+  auto [socket, port, family] = bind_to_free_port(SOCK_STREAM);
+  if (port == 0 || ::listen(socket.get(), SOMAXCONN) != 0) return 0;
+  listener_ = std::move(socket);
+  return port;
+}
+
+/// Equal lengths for all ranks.
+std::string TcpStream::greeting(int from, int to) const { return fmt::format("{} {:10} {:10}", session_, from, to); }
+
+TcpStream::TcpStream(const transport::Communicator& communicator, int peer, Settings settings)
+    : rank_(communicator.rank()), peer_(peer) {
+  std::random_device random;
+  session_ = communicator.broadcast(fmt::format("{:08x}{:08x}", random(), random()));
+  const auto mine = interface_addresses(settings.loopback);
+  std::string card = fmt::format("{}\n{}\n", peer, listen(settings));
+  for (const InterfaceAddress& address : mine) {
+    card += fmt::format("{} {} {}\n", address.interface, address.rate_Gbps, address.text);
+  }
+  const auto cards = communicator.gather(card);
+  const auto senders = std::count_if(cards.begin(), cards.end(),
+                                     [&](const std::string& line) { return std::stoi(line) == communicator.rank(); });
+  const auto hosts = communicator.gather(host_name());
+  std::string problem;
+  if (peer >= 0) {
+    const auto& name = hosts[static_cast<std::size_t>(peer)];
+    problem = connect(cards[static_cast<std::size_t>(peer)], name, settings);
+    if (!problem.empty()) problem = fmt::format("no TCP connection from {} to {}: {}", host_name(), name, problem);
+  }
+  problem_ = communicator.first(problem);
+  if (problem_.empty()) problem_ = communicator.first(accept(static_cast<std::size_t>(senders), settings.connect_s));
+  listener_ = Socket();
+}
 
 std::string TcpStream::connect(const std::string& card, const std::string& peer_name, const Settings& settings) {
   std::istringstream stream(card);
@@ -202,8 +196,6 @@ std::string TcpStream::accept(std::size_t expected, double limit_s) {
   }
   return "";
 }
-
-// ---- transferring ----
 
 /// This rank's messages; the peer confirms the lead, and then all.
 struct TcpStream::Sending {

@@ -58,6 +58,13 @@ Statistics statistics_of(std::span<const double> samples_s, const CaseMetric& me
   return summarize(values);
 }
 
+/// Of the parts of each stream, which cannot overlap with each other.
+std::map<std::string, double> seconds_of_streams(const std::vector<Part>& parts) {
+  std::map<std::string, double> of_stream;
+  for (const Part& part : parts) of_stream[part.stream] += summarize(part.samples_s).median;
+  return of_stream;
+}
+
 }  // namespace
 
 Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(record_)) {
@@ -103,17 +110,6 @@ std::optional<double> Result::fraction() const {
   }
   return nearest;
 }
-
-namespace {
-
-/// Of the parts of each stream, which cannot overlap with each other.
-std::map<std::string, double> seconds_of_streams(const std::vector<Part>& parts) {
-  std::map<std::string, double> of_stream;
-  for (const Part& part : parts) of_stream[part.stream] += summarize(part.samples_s).median;
-  return of_stream;
-}
-
-}  // namespace
 
 double ideal_seconds(const std::vector<Part>& parts) {
   double longest = 0;

@@ -134,16 +134,9 @@ void identify_from_launcher() {
 }
 
 const char* name_of_level(int level) {
-  switch (level) {
-    case MPI_THREAD_SINGLE:
-      return "single";
-    case MPI_THREAD_FUNNELED:
-      return "funneled";
-    case MPI_THREAD_SERIALIZED:
-      return "serialized";
-    default:
-      return "multiple";
-  }
+  if (level == MPI_THREAD_SINGLE) return "single";
+  if (level == MPI_THREAD_FUNNELED) return "funneled";
+  return level == MPI_THREAD_SERIALIZED ? "serialized" : "multiple";
 }
 
 /// Ends a program of an MPI with another ABI: its handles have another size, so the wrappers cannot

@@ -94,8 +94,7 @@ class Call {
     is_counted_ = depth_++ == 0 && profile.active;
   }
   ~Call() { --depth_; }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  Call(Call&&) = delete;
 
   [[nodiscard]] bool is_counted() const { return is_counted_; }
 

@@ -92,37 +92,12 @@ std::vector<std::int64_t> ids_of(const sem::FunctionSpace& space, const std::vec
   const Numbering& numbering = space.numbering();
   const auto ids = space.mesh().ids();
   std::vector<std::int64_t> result(space.length());
-  for (std::size_t node = 0; node < ids.size(); ++node) {
-    const std::uint32_t unknown = numbering.of_node[node];
-    if (unknown == Numbering::fixed) continue;
-    const std::uint32_t place = unknown & ~Numbering::by_several;
-    if (place < numbering.owned) result[place] = ids[node];
-  }
+  numbering.for_each_unknown([&](std::size_t node, std::uint32_t unknown) {
+    if (unknown < numbering.owned) result[unknown] = ids[node];
+  });
   result.insert(result.end(), ghost_ids.begin(), ghost_ids.end());
   return result;
 }
-
-}  // namespace
-
-Extension extend(const sem::FunctionSpace& space, const transport::Communicator& communicator) {
-  const sem::Mesh& mesh = space.mesh();
-  Places places(space);
-  Extension extension;
-  const std::size_t n = mesh.gll().points.size();
-  extension.neighbors.reserve(6 * n * n * mesh.elements());
-  for (std::size_t element = 0; element < mesh.elements(); ++element) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      for (const bool upper : {false, true}) add_face(mesh, element, axis, upper, places, extension.neighbors);
-    }
-  }
-  extension.ghosts = places.ghost_ids().size();
-  extension.sharing = gather_scatter::discover(ids_of(space, places.ghost_ids()), communicator);
-  return extension;
-}
-
-namespace {
-
-using sem::Extents;
 
 /// The mean distance between opposite nodes of the element's two faces in a direction.
 double mean_length(const sem::Vertices& vertices, const std::vector<double>& points, std::size_t axis) {
@@ -182,6 +157,22 @@ std::vector<float> eigen_of(const sem::Mesh& mesh) {
 
 }  // namespace
 
+Extension extend(const sem::FunctionSpace& space, const transport::Communicator& communicator) {
+  const sem::Mesh& mesh = space.mesh();
+  Places places(space);
+  Extension extension;
+  const std::size_t n = mesh.gll().points.size();
+  extension.neighbors.reserve(6 * n * n * mesh.elements());
+  for (std::size_t element = 0; element < mesh.elements(); ++element) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (const bool upper : {false, true}) add_face(mesh, element, axis, upper, places, extension.neighbors);
+    }
+  }
+  extension.ghosts = places.ghost_ids().size();
+  extension.sharing = gather_scatter::discover(ids_of(space, places.ghost_ids()), communicator);
+  return extension;
+}
+
 Schwarz::Schwarz(Level<float>& level, const LevelOptions& options, const Context& context,
                  const Observation& observation)
     : level_(level),
@@ -229,7 +220,10 @@ void Schwarz::apply(float* input, float* output, device::Stream& stream) {
                            .eigen = eigen_.as<float>(),
                            .weights = level_.space().weights()};
     const int order = level_.space().order();
-    stream.on_gpu() ? schwarz_on_gpu(order, call, stream) : schwarz_on_host(order, call, stream);
+    if constexpr (device::has_gpu_backend) {
+      if (stream.on_gpu()) return schwarz_on_gpu(order, call, stream);
+    }
+    schwarz_on_host(order, call, stream);
   });
 }
 

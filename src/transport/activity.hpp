@@ -69,8 +69,7 @@ class InCall {
     activity().call.store(call.index(), std::memory_order_relaxed);
     call_counts()[call.index()] += times;
   }
-  InCall(const InCall&) = delete;
-  InCall& operator=(const InCall&) = delete;
+  InCall(InCall&&) = delete;
   ~InCall() { activity().call.store(0, std::memory_order_relaxed); }
 };
 

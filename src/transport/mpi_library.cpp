@@ -60,6 +60,11 @@ std::string beginning_of_first_line(const std::string& text) {
   return text.substr(begin, end == std::string::npos ? end : end - begin).substr(0, most);
 }
 
+template <class Function>
+Function* symbol(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 }  // namespace
 
 std::string mpi_library() { return mpi_library_in(library_version()); }
@@ -89,15 +94,6 @@ ThreadLevel provided_thread_level() {
   }
   return highest;
 }
-
-namespace {
-
-template <class Function>
-Function* symbol(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
-}  // namespace
 
 GpuAwareness mpi_gpu_awareness(const std::string& backend) {
   // Cray MPICH: off unless the variable is 1, whatever the library could do.

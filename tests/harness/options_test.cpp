@@ -148,8 +148,8 @@ std::unique_ptr<Benchmark> example_benchmark() {
   const BenchmarkDescription description{
       .name = "example",
       .help = "nothing",
-      .maker = [](const BenchmarkDescription& description) -> std::unique_ptr<Benchmark> {
-        return std::make_unique<BenchmarkOf<ExampleOptions>>(description, example);
+      .maker = [](const BenchmarkDescription& given) -> std::unique_ptr<Benchmark> {
+        return std::make_unique<BenchmarkOf<ExampleOptions>>(given, example);
       },
       .metrics = {measure::time_us}};
   return description.make();

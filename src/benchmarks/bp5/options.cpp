@@ -52,8 +52,6 @@ std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, in
   return notes;
 }
 
-// ---- memory ----
-
 namespace {
 
 /// Beside the operator and the solver: b, x and A x, and weights where nodes are stored by element.

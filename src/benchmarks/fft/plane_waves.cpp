@@ -237,7 +237,7 @@ void PlaneWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
     const std::size_t from_lowest = pattern::mix(axis, seed) % (2 * span + 1);
     wave_.at(axis) = (from_lowest + grid.at(axis) - span) % grid.at(axis);
   }
-  fft::in_precision(type_, [&](auto real) {
+  in_precision(type_, [&](auto real) {
     write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients), {rows_, grid[0], sphere()},
                        layout_.rows.size(), Truth{place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave});
   });
@@ -245,7 +245,7 @@ void PlaneWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
 
 Verdict PlaneWaves::compare_coefficients(const void* coefficients, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
-  return fft::in_precision(type_, [&](auto real) {
+  return in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const CoefficientError<Real> error{static_cast<const Complex<Real>*>(coefficients),
                                        {rows_, grid[0], sphere()},
@@ -258,7 +258,7 @@ Verdict PlaneWaves::compare_coefficients(const void* coefficients, double tolera
 
 Verdict PlaneWaves::compare_points(const void* points, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
-  return fft::in_precision(type_, [&](auto real) {
+  return in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const PointError<Real> error{static_cast<const Complex<Real>*>(points),
                                  {layout_.x, layout_.y, grid[2]},
@@ -286,7 +286,7 @@ Verdict PlaneWaves::compare_a_point(const void* points, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
   const Extents point{pattern::mix(1, seed_) % grid[0], pattern::mix(2, seed_) % grid[1],
                       pattern::mix(3, seed_) % grid[2]};
-  return fft::in_precision(type_, [&](auto real) {
+  return in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const Complex<double> expected = sum_at<Real>(point);
     const std::size_t x = point[0] - layout_.x.begin;  // wraps around where another rank has the point

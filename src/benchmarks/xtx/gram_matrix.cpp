@@ -22,8 +22,7 @@ COMMLENS_FUNCTION inline std::size_t kind_of_row(std::size_t row) {
 }
 
 int digits(DataType type) {
-  const bool single = type == DataType::f32 || type == DataType::c64;
-  return single ? std::numeric_limits<float>::digits : std::numeric_limits<double>::digits;
+  return in_precision(type, [](auto real) { return std::numeric_limits<decltype(real)>::digits; });
 }
 
 /// The number of rows of each kind.
@@ -144,11 +143,7 @@ std::size_t GramMatrix::most_rows(DataType type, Numbers numbers) {
 void GramMatrix::write(void* x, Numbers numbers, std::uint64_t seed) {
   numbers_ = numbers;
   seed_ = seed;
-  if (type_ == DataType::f32 || type_ == DataType::c64) {
-    write_as(static_cast<float*>(x));
-  } else {
-    write_as(static_cast<double*>(x));
-  }
+  in_precision(type_, [&](auto real) { write_as(static_cast<decltype(real)*>(x)); });
 }
 
 template <class Real>
@@ -159,10 +154,8 @@ void GramMatrix::write_as(Real* x) {
 }
 
 Verdict GramMatrix::compare(const void* elements, const Panel& panel, std::size_t step) {
-  if (type_ == DataType::f32 || type_ == DataType::c64) {
-    return compare_as(static_cast<const float*>(elements), panel, step);
-  }
-  return compare_as(static_cast<const double*>(elements), panel, step);
+  return in_precision(type_,
+                      [&](auto real) { return compare_as(static_cast<const decltype(real)*>(elements), panel, step); });
 }
 
 template <class Real>

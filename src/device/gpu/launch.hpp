@@ -75,20 +75,19 @@ void launch(void* stream, std::size_t n, Function function, Traversal traversal 
 class Scalar {
  public:
   explicit Scalar(unsigned long long value, gpuStream_t stream) : stream_(stream) {
-    GPU_CALL(gpuMalloc, reinterpret_cast<void**>(&data_), sizeof value);
-    GPU_CALL(gpuMemcpyAsync, data_, &value, sizeof value, gpuMemcpyDefault, stream_);
-    GPU_CALL(gpuStreamSynchronize, stream_);
+    GPU_CALL(Malloc, reinterpret_cast<void**>(&data_), sizeof value);
+    GPU_CALL(MemcpyAsync, data_, &value, sizeof value, GPU_NAME(MemcpyDefault), stream_);
+    GPU_CALL(StreamSynchronize, stream_);
   }
-  Scalar(const Scalar&) = delete;
-  Scalar& operator=(const Scalar&) = delete;
-  ~Scalar() { (void)gpuFree(data_); }
+  Scalar(Scalar&&) = delete;
+  ~Scalar() { (void)GPU_NAME(Free)(data_); }
 
   unsigned long long* data() { return data_; }
 
   unsigned long long read() {
     unsigned long long value = 0;
-    GPU_CALL(gpuMemcpyAsync, &value, data_, sizeof value, gpuMemcpyDefault, stream_);
-    GPU_CALL(gpuStreamSynchronize, stream_);
+    GPU_CALL(MemcpyAsync, &value, data_, sizeof value, GPU_NAME(MemcpyDefault), stream_);
+    GPU_CALL(StreamSynchronize, stream_);
     return value;
   }
 

@@ -1,6 +1,7 @@
 // NVIDIA's management library (NVML), which comes with the driver. It is loaded when it is needed: a program linked
-// with it would not start on a machine without a driver. What is declared here is from NVIDIA's NVML API Reference
-// Guide: its header is not part of every toolkit.
+// with it would not start on a machine without a driver. Of AMD's GPUs nothing is known: their management library is
+// not part of HIP. What is declared here is from NVIDIA's NVML API Reference Guide: its header is not part of every
+// toolkit.
 #include <dlfcn.h>
 
 #include <array>

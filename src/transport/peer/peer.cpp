@@ -61,11 +61,15 @@ std::string unsupported(const Setup& setup) {
   if (!setup.is_named) return "peer has not been measured between GPUs yet: name it to try it (--transport peer)";
   std::string reason = communicator.first(shared_gpu(setup, "peer"));
   if (reason.empty()) reason = communicator.first(no_room_on_gpu(setup));
-  return reason.empty() ? gpus_unsupported(setup) : reason;
+  if constexpr (device::has_gpu_backend) return reason.empty() ? gpus_unsupported(setup) : reason;
+  return reason.empty() ? "peer on GPU memory: this build has no GPU backend" : reason;
 }
 
 std::unique_ptr<Transport> make(const Setup& setup) {
-  return setup.memory == device::Memory::host ? make_host_peer(setup.communicator) : make_gpu_peer(setup);
+  if constexpr (device::has_gpu_backend) {
+    if (setup.memory != device::Memory::host) return make_gpu_peer(setup);
+  }
+  return make_host_peer(setup.communicator);
 }
 
 const Registration registration(4, {.name = "peer",

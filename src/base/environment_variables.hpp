@@ -103,6 +103,19 @@ constexpr bool is_recorded(std::string_view name, std::string_view value) {
          !detail::begins_with_any(name, knowledge::variables::of_launcher) && !is_secret(name, value);
 }
 
+/// Calls visit(name, value) for the variables of an environment that concern communication and can be published.
+template <class Visit>
+void for_each_recorded(char** environment, Visit visit) {
+  for (char** entry = environment; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    const std::string_view name = text.substr(0, equals);
+    const std::string_view value = text.substr(equals + 1);
+    if (is_recorded(name, value)) visit(name, value);
+  }
+}
+
 /// Whether the variable changes how bytes travel.
 constexpr bool is_transport_setting(std::string_view name) {
   return detail::begins_with_any(name, knowledge::variables::transport_settings) &&

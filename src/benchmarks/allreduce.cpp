@@ -131,9 +131,9 @@ Verdict expect_sum(device::Stream& stream, Array<T> array, std::uint64_t round, 
       });
   Verdict verdict{.elements = array.count, .error = ""};
   if (wrong < array.count) {
-    const T found = device::download(data + wrong, stream);
+    const T element = device::download(data + wrong, stream);
     verdict.error = "element " + std::to_string(wrong) + " of " + std::to_string(array.count) + " is " +
-                    std::to_string(found) + ", must be " +
+                    std::to_string(element) + ", must be " +
                     std::to_string(static_cast<T>(sum_of_contributions(wrong, round, ranks)) * factor);
   }
   return verdict;
@@ -182,16 +182,8 @@ void allreduce_of(Run& run, const AllreduceOptions& options) {
 
 void allreduce(Run& run, const AllreduceOptions& options) {
   require_sums(run, options.type);
-  switch (options.type) {
-    case DataType::i32:
-      return allreduce_of<std::int32_t>(run, options);
-    case DataType::f32:
-    case DataType::c64:
-      return allreduce_of<float>(run, options);
-    case DataType::f64:
-    case DataType::c128:
-      return allreduce_of<double>(run, options);
-  }
+  if (options.type == DataType::i32) return allreduce_of<std::int32_t>(run, options);
+  in_precision(options.type, [&](auto real) { allreduce_of<decltype(real)>(run, options); });
 }
 
 BENCHMARK("allreduce", "sum an array over all ranks (DFT-FE's device-direct Allreduce)", allreduce, AllreduceOptions,

@@ -64,9 +64,9 @@ std::string text_of(const RankPair& pair, bool directed, const std::vector<std::
 }
 
 /// The pairs of a run, and how ranks take their places in them.
-class Survey {
+class Surveyor {
  public:
-  Survey(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& survey)
+  Surveyor(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& survey)
       : run_(run), pair_(pair), options_(options), survey_(survey), ranks_(static_cast<std::size_t>(run.ranks())) {}
 
   void meet(const RankPair& pair) {
@@ -128,25 +128,25 @@ class Survey {
 
 void survey_pairs(Run& run, Pair& pair, const PairOptions& options, const PairSurvey& wanted,
                   Measurement& measurement) {
-  Survey survey(run, pair, options, wanted);
-  const auto seconds = survey.seconds(measurement);
+  Surveyor surveyor(run, pair, options, wanted);
+  const auto seconds = surveyor.seconds(measurement);
   const measure::CaseMetric& metric = measurement.metrics.front();
   std::vector<double> matrix(seconds.size(), std::numeric_limits<double>::quiet_NaN());
   std::vector<double> values;
-  RankPair slowest = survey.pairs().front();
-  for (const RankPair& one : survey.pairs()) {
-    const double own = seconds[survey.place(one)];
-    values.push_back(metric.at(own));
-    matrix[survey.place(one)] = values.back();
-    if (!wanted.directed) matrix[survey.place({one.second, one.first})] = values.back();
-    if (own > seconds[survey.place(slowest)]) slowest = one;
+  RankPair slowest = surveyor.pairs().front();
+  for (const RankPair& ranks : surveyor.pairs()) {
+    const double pair_s = seconds[surveyor.place(ranks)];
+    values.push_back(metric.at(pair_s));
+    matrix[surveyor.place(ranks)] = values.back();
+    if (!wanted.directed) matrix[surveyor.place({ranks.second, ranks.first})] = values.back();
+    if (pair_s > seconds[surveyor.place(slowest)]) slowest = ranks;
   }
   run.series("pairs_" + std::string(metric.metric.name), std::move(matrix));
   run.fact(wanted.median, measure::summarize(values).median);
-  run.fact(slowest_pair, survey.text(slowest));
-  survey.meet(slowest);
-  measurement.verify = [verify = measurement.verify, error = survey.error()](std::size_t round,
-                                                                             std::size_t operations) {
+  run.fact(slowest_pair, surveyor.text(slowest));
+  surveyor.meet(slowest);
+  measurement.verify = [verify = measurement.verify, error = surveyor.error()](std::size_t round,
+                                                                               std::size_t operations) {
     return error.empty() ? verify(round, operations) : Verdict{.elements = 1, .error = error};
   };
 }

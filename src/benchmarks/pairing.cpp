@@ -15,9 +15,9 @@ std::vector<Ranks> ranks_by_node(const std::vector<std::string>& hosts) {
   std::vector<std::string> names;
   std::vector<Ranks> nodes;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
-    const auto found = std::find(names.begin(), names.end(), hosts[rank]);
-    const auto node = static_cast<std::size_t>(found - names.begin());
-    if (found == names.end()) {
+    const auto host = std::find(names.begin(), names.end(), hosts[rank]);
+    const auto node = static_cast<std::size_t>(host - names.begin());
+    if (host == names.end()) {
       names.push_back(hosts[rank]);
       nodes.emplace_back();
     }

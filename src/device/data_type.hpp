@@ -19,6 +19,12 @@ constexpr std::size_t size_of(DataType type) {
   return (single ? 4 : 8) * components(type);
 }
 
+/// Calls `function` with 0.0F for a type of single precision, and with 0.0 for one of double precision.
+template <class Function>
+auto in_precision(DataType type, Function function) {
+  return type == DataType::f32 || type == DataType::c64 ? function(0.0F) : function(0.0);
+}
+
 /// As an option of benchmarks that compute with real numbers alone.
 enum class RealType { f64, f32 };
 ENUM_NAMES(RealType, {f64, name(DataType::f64)}, {f32, name(DataType::f32)});

@@ -116,9 +116,9 @@ template <class Predicate>
 std::size_t find_first(Stream& stream, std::size_t n, Predicate predicate) {
 #if COMMLENS_GPU_COMPILER
   if (stream.on_gpu()) {
-    const std::size_t found = gpu::find_first(stream.native(), n, predicate);
+    const std::size_t first = gpu::find_first(stream.native(), n, predicate);
     stream.wait();
-    return found;
+    return first;
   }
 #endif
   stream.wait();

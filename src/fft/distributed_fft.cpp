@@ -54,6 +54,11 @@ void move_coefficients(device::Direction direction, Complex<Real>* rays, Complex
       });
 }
 
+std::size_t largest_part(std::size_t points, int ranks) {
+  const auto n = static_cast<std::size_t>(ranks);
+  return (points + n - 1) / n;
+}
+
 }  // namespace
 
 DistributedFft::DistributedFft(const Layout& layout, DataType type, Exchange exchange, bool cached,
@@ -143,22 +148,13 @@ void DistributedFft::move_coefficients(Direction direction, StepObserver* observ
 std::size_t DistributedFft::packed(const Layout& layout) {
   std::size_t moved = 0;
   for (const Redistribution* step : {layout.first ? &*layout.first : nullptr, &layout.second}) {
-    if (step != nullptr) moved += 2 * (step->before() + step->after() - step->kept());
+    if (step != nullptr) moved += 2 * (step->before() + step->after() - step->staying());
   }
   if (!is_sphere(layout)) return moved;
   // Backward reads the coefficients inside and writes whole rays; forward reads and writes those inside.
   const std::size_t zeros = layout.first ? layout.y_pencils() : layout.points();
   return moved + (x_pencils(layout) + 3 * layout.coefficients() + zeros) / 2;
 }
-
-namespace {
-
-std::size_t largest_part(std::size_t points, int ranks) {
-  const auto n = static_cast<std::size_t>(ranks);
-  return (points + n - 1) / n;
-}
-
-}  // namespace
 
 double largest_share(const Distribution& distribution) {
   const auto [nx, ny, nz] = distribution.grid;

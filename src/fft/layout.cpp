@@ -39,7 +39,7 @@ void Layout::choose_pencils(int j) {
                          .held_stride = nz,
                          .places = in_order(nz, 1),
                          .rows = x.count * z.count,
-                         .whole = ny,
+                         .extent = ny,
                          .me = j};
   for (int peer = 0; peer < distribution.q; ++peer) {
     first->peers.push_back({.columns = even_split(nz, peer, distribution.q),
@@ -60,7 +60,7 @@ void Layout::choose_full(int i) {
             .spectators_adjacent = slabs,
             .places = in_order(ny, slabs ? nz : 1),
             .rows = z.count * mine.count,
-            .whole = nx,
+            .extent = nx,
             .me = i};
   for (int peer = 0; peer < distribution.p; ++peer) {
     second.peers.push_back({.columns = even_split(ny, peer, distribution.p),
@@ -82,7 +82,7 @@ void Layout::choose_rays(int rank) {
     return slabs ? std::tie(a.owner, a.y, a.z) < std::tie(b.owner, b.y, b.z)
                  : std::tie(a.owner, a.z, a.y) < std::tie(b.owner, b.z, b.y);
   });
-  second = {.held = x.count, .held_stride = z.count * ny, .whole = nx, .me = rank};
+  second = {.held = x.count, .held_stride = z.count * ny, .extent = nx, .me = rank};
   std::vector<Range> columns(static_cast<std::size_t>(distribution.ranks()));
   std::size_t coefficient = 0;
   for (const Ray& ray : rays) {
@@ -98,16 +98,16 @@ void Layout::choose_rays(int rank) {
   second.rows = rows.size();
   std::size_t begin = 0;
   for (int peer = 0; peer < distribution.ranks(); ++peer) {
-    Range& own = columns[static_cast<std::size_t>(peer)];
-    own.begin = begin;
-    begin += own.count;
+    Range& of_peer = columns[static_cast<std::size_t>(peer)];
+    of_peer.begin = begin;
+    begin += of_peer.count;
     const Range theirs = even_split(nz, peer % distribution.q, distribution.q);
     const auto from = [&](std::size_t bound) {
       return static_cast<std::size_t>(
           std::count_if(rows.begin(), rows.end(), [&](const Ray& ray) { return ray.z < bound; }));
     };
     const Range of_rows{from(theirs.begin), from(theirs.end()) - from(theirs.begin)};
-    second.peers.push_back({.columns = own,
+    second.peers.push_back({.columns = of_peer,
                             .rows = slabs ? Range{0, rows.size()} : of_rows,
                             .held = even_split(nx, peer / distribution.q, distribution.p)});
   }

@@ -6,8 +6,6 @@
 
 namespace commlens::fft {
 
-using transport::check_mpi;
-
 namespace {
 
 const Call cart_rank_call{"MPI_Cart_rank"};
@@ -22,15 +20,14 @@ transport::Communicator cartesian(const transport::Communicator& parent, int p, 
   const std::array<int, axes> periodic{0, 0};
   constexpr int do_not_reorder = 0;
   MPI_Comm handle = MPI_COMM_NULL;
-  check_mpi(MPI_Cart_create(parent.handle(), axes, extents.data(), periodic.data(), do_not_reorder, &handle),
-            "MPI_Cart_create");
+  CALL_MPI(MPI_Cart_create, parent.handle(), axes, extents.data(), periodic.data(), do_not_reorder, &handle);
   return transport::Communicator::owning(handle, parent.rank(), parent.size());
 }
 
 int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
   const InCall call(cart_rank_call);
   int rank = 0;
-  check_mpi(MPI_Cart_rank(grid, coordinates.data(), &rank), "MPI_Cart_rank");
+  CALL_MPI(MPI_Cart_rank, grid, coordinates.data(), &rank);
   return rank;
 }
 
@@ -46,12 +43,12 @@ Line ProcessGrid::line(int axis) const {
   std::array<int, axes> coordinates{};
   {
     const InCall call(cart_get_call);
-    check_mpi(MPI_Cart_get(grid, axes, extents.data(), periodic.data(), coordinates.data()), "MPI_Cart_get");
+    CALL_MPI(MPI_Cart_get, grid, axes, extents.data(), periodic.data(), coordinates.data());
   }
   {
     const InCall call(comm_size_call);
     int ranks = 0;
-    check_mpi(MPI_Comm_size(grid, &ranks), "MPI_Comm_size");
+    CALL_MPI(MPI_Comm_size, grid, &ranks);
   }
   (void)rank_at(grid, coordinates);
 
@@ -60,7 +57,7 @@ Line ProcessGrid::line(int axis) const {
   MPI_Comm handle = MPI_COMM_NULL;
   {
     const InCall call(cart_sub_call);
-    check_mpi(MPI_Cart_sub(grid, remain.data(), &handle), "MPI_Cart_sub");
+    CALL_MPI(MPI_Cart_sub, grid, remain.data(), &handle);
   }
   const auto along = static_cast<std::size_t>(axis);
   const int position_of_this = coordinates.at(along);

@@ -34,7 +34,7 @@ std::vector<Column> columns_of(const Redistribution& plan) {
 
 /// Blocks are adjacent, in the order of the parts of b that they have; each is stored row by row.
 std::vector<Place> held_of(const Redistribution& plan) {
-  std::vector<Place> held(plan.whole);
+  std::vector<Place> held(plan.extent);
   for (const auto& peer : plan.peers) {
     for (std::size_t b = 0; b < peer.held.count; ++b) {
       held[peer.held.begin + b] = {plan.rows * peer.held.begin + b, peer.held.count};
@@ -52,17 +52,17 @@ struct BeforeSide {
   const Column* columns;
   std::size_t spectator_stride;
   std::size_t held_stride;
-  Range own;            ///< columns that stay
-  std::size_t own_row;  ///< the first of their rows
-  std::size_t own_held;
-  std::size_t whole;
+  Range staying;            ///< columns that stay
+  std::size_t staying_row;  ///< the first of their rows
+  std::size_t staying_held;
+  std::size_t extent;
 
   [[nodiscard]] COMMLENS_FUNCTION Complex<Real>& here(std::size_t a, std::size_t c, std::size_t b) const {
     return before[columns[c].place + a * spectator_stride + b * held_stride];
   }
   [[nodiscard]] COMMLENS_FUNCTION Complex<Real>& there(std::size_t a, std::size_t c, std::size_t b) const {
-    const std::size_t inside = c - own.begin;  // wraps around below
-    if (inside < own.count) return after[(own_row + a * own.count + inside) * whole + own_held + b];
+    const std::size_t inside = c - staying.begin;  // wraps around below
+    if (inside < staying.count) return after[(staying_row + a * staying.count + inside) * extent + staying_held + b];
     const Place& block = columns[c].block;
     return blocks[block.start + a * block.step + b];
   }
@@ -96,17 +96,17 @@ void move_after(Direction direction, const Redistribution& plan, const Arrays& a
   const bool forward = direction == Direction::forward;
   auto* const after = static_cast<Complex<Real>*>(arrays.after);
   auto* const blocks = static_cast<Complex<Real>*>(arrays.blocks_after);
-  const auto own = plan.own();
-  const std::size_t whole = plan.whole;
+  const auto self = plan.self();
+  const std::size_t extent = plan.extent;
   const Range rows = part.rows;
   const Range held = part.held;
   device::launch(
       stream, device::Box{1, rows.count, held.count}, COMMLENS_LAMBDA(std::size_t, std::size_t j, std::size_t k) {
         const std::size_t row = rows.begin + j;
         const std::size_t b = held.begin + k;
-        if (row - own.rows.begin < own.rows.count && b - own.held.begin < own.held.count)
+        if (row - self.rows.begin < self.rows.count && b - self.held.begin < self.held.count)
           return;  // stays, and is in no block
-        Complex<Real>& element = after[row * whole + b];
+        Complex<Real>& element = after[row * extent + b];
         Complex<Real>& in_block = blocks[places[b].start + row * places[b].step];
         if (forward) {
           element = in_block;
@@ -122,7 +122,7 @@ std::vector<transport::Piece> Redistribution::blocks_before(std::size_t size) co
   std::vector<transport::Piece> pieces;
   for (const Peer& peer : peers) {
     const std::size_t each = spectators * held * size;
-    const bool stays = &peer == &own();
+    const bool stays = &peer == &self();
     pieces.push_back({.offset = each * peer.columns.begin, .bytes = stays ? 0 : each * peer.columns.count});
   }
   return pieces;
@@ -131,7 +131,7 @@ std::vector<transport::Piece> Redistribution::blocks_before(std::size_t size) co
 std::vector<transport::Piece> Redistribution::blocks_after(std::size_t size) const {
   std::vector<transport::Piece> pieces;
   for (const Peer& peer : peers) {
-    const bool stays = &peer == &own();
+    const bool stays = &peer == &self();
     pieces.push_back({.offset = (rows * peer.held.begin + peer.rows.begin * peer.held.count) * size,
                       .bytes = stays ? 0 : peer.rows.count * peer.held.count * size});
   }
@@ -149,7 +149,7 @@ void Packer::at_before(Direction direction, const Arrays& arrays, Range columns,
                        device::Stream& stream) const {
   in_precision(type_, [&](auto real) {
     using Real = decltype(real);
-    const auto& own = redistribution_.own();
+    const auto& self = redistribution_.self();
     move_before(direction, redistribution_,
                 BeforeSide<Real>{.before = static_cast<Complex<Real>*>(arrays.before),
                                  .after = static_cast<Complex<Real>*>(arrays.after),
@@ -157,10 +157,10 @@ void Packer::at_before(Direction direction, const Arrays& arrays, Range columns,
                                  .columns = columns_.as<Column>(),
                                  .spectator_stride = redistribution_.spectator_stride,
                                  .held_stride = redistribution_.held_stride,
-                                 .own = own.columns,
-                                 .own_row = own.rows.begin,
-                                 .own_held = own.held.begin,
-                                 .whole = redistribution_.whole},
+                                 .staying = self.columns,
+                                 .staying_row = self.rows.begin,
+                                 .staying_held = self.held.begin,
+                                 .extent = redistribution_.extent},
                 columns, static_cast<Real>(scale), stream);
   });
 }
@@ -177,8 +177,8 @@ void Packer::all_at_before(Direction direction, const Arrays& arrays, double sca
 }
 
 void Packer::all_at_after(Direction direction, const Arrays& arrays, device::Stream& stream) const {
-  if (redistribution_.kept() == redistribution_.after()) return;
-  at_after(direction, arrays, {{}, {0, redistribution_.rows}, {0, redistribution_.whole}}, stream);
+  if (redistribution_.staying() == redistribution_.after()) return;
+  at_after(direction, arrays, {{}, {0, redistribution_.rows}, {0, redistribution_.extent}}, stream);
 }
 
 }  // namespace commlens::fft

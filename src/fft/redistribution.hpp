@@ -37,15 +37,15 @@ struct Redistribution {
   bool spectators_adjacent = false;  ///< in the layout before spectators are adjacent, not columns
   std::vector<std::size_t> places;   ///< of c, sorted by the peer that they are sent to
   std::size_t rows = 0;              ///< of the layout after
-  std::size_t whole = 0;             ///< of b
+  std::size_t extent = 0;            ///< of b
   std::vector<Peer> peers;           ///< this rank among them
   int me = 0;
 
-  [[nodiscard]] const Peer& own() const { return peers.at(static_cast<std::size_t>(me)); }
+  [[nodiscard]] const Peer& self() const { return peers.at(static_cast<std::size_t>(me)); }
   [[nodiscard]] std::size_t before() const { return spectators * places.size() * held; }
-  [[nodiscard]] std::size_t after() const { return rows * whole; }
+  [[nodiscard]] std::size_t after() const { return rows * extent; }
   /// Elements that stay on the rank.
-  [[nodiscard]] std::size_t kept() const { return own().rows.count * own().held.count; }
+  [[nodiscard]] std::size_t staying() const { return self().rows.count * self().held.count; }
   /// The blocks on each side, by peer, with elements of `size` bytes; this rank's own is empty.
   [[nodiscard]] std::vector<transport::Piece> blocks_before(std::size_t size) const;
   [[nodiscard]] std::vector<transport::Piece> blocks_after(std::size_t size) const;

@@ -20,7 +20,7 @@ struct Transposition::Connection {
     std::vector<std::unique_ptr<transport::Exchange>> with_peers;  ///< by distance, from 1 on
   };
 
-  std::unique_ptr<transport::Transport> own;
+  std::unique_ptr<transport::Transport> split;
   transport::Transport* transport = nullptr;
   Way forward;
   Way backward;
@@ -70,8 +70,8 @@ std::unique_ptr<Transposition::Connection> Transposition::connect() const {
     if (line.position != redistribution_.me || line.members.size() != redistribution_.peers.size()) {
       throw Error("the process grid is not the one that the layout was made for");
     }
-    connection->own = members_.all.split(std::move(line.communicator));
-    connection->transport = connection->own.get();
+    connection->split = members_.all.split(std::move(line.communicator));
+    connection->transport = connection->split.get();
   }
   const auto before = redistribution_.blocks_before(size_);
   const auto after = redistribution_.blocks_after(size_);
@@ -147,14 +147,14 @@ void Transposition::pipelined(Connection& connection, const Move& move) {
   const auto after = [&](std::size_t peer) {
     packer_.at_after(move.direction, move.arrays, redistribution_.peers[peer], move.stream);
   };
-  const auto own = static_cast<std::size_t>(redistribution_.me);
+  const auto self = static_cast<std::size_t>(redistribution_.me);
   for (std::size_t distance = 1; distance <= way.with_peers.size(); ++distance) {
     const std::size_t peer = peer_after(redistribution_, distance);
     observed(move.observer, part::packing, move.stream, [&] { forward ? before(peer) : after(peer); });
     observed(move.observer, part::communication, move.stream,
              [&] { way.with_peers[distance - 1]->start(move.stream); });
   }
-  observed(move.observer, part::packing, move.stream, [&] { before(own); });
+  observed(move.observer, part::packing, move.stream, [&] { before(self); });
   for (std::size_t distance = 1; distance <= way.with_peers.size(); ++distance) {
     const std::size_t peer = peer_before(redistribution_, distance);
     observed(move.observer, part::communication, move.stream,

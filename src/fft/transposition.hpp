@@ -41,8 +41,7 @@ class Transposition {
   /// Collective if `members` are cached.
   Transposition(const Redistribution& redistribution, DataType type, const Arrays& blocks, const Members& members,
                 Exchange exchange, const device::Allocate& allocate, device::Stream& stream);
-  Transposition(const Transposition&) = delete;
-  Transposition& operator=(const Transposition&) = delete;
+  Transposition(Transposition&&) = delete;
   ~Transposition();
 
   /// From the layout before to the layout after, multiplied by `scale`. Collective.

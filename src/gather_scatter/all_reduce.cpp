@@ -57,11 +57,9 @@ class AllReduce final : public OnLists {
 
  private:
   void pack(const void* data, device::Stream& stream) {
-    if (kind().exchange_type == DataType::f32) {
-      fill(vector_.as<float>(), count(), static_cast<float>(neutral(kind().combine)), stream);
-    } else {
-      fill(vector_.as<double>(), count(), neutral(kind().combine), stream);
-    }
+    in_precision(kind().exchange_type, [&](auto real) {
+      fill(vector_.as<decltype(real)>(), count(), static_cast<decltype(real)>(neutral(kind().combine)), stream);
+    });
     gather(kind(), lists(), data, values(), stream);
   }
 

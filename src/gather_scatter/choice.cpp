@@ -67,6 +67,29 @@ Choice choose(const Sharing& of_nodes, const Context& host) {
   return choice;
 }
 
+std::string gslib_name(Method method) {
+  if (method == Method::crystal_router) return "crystal router";
+  return method == Method::all_reduce ? "all reduce" : std::string(name(method));
+}
+
+std::string times_line(const Timing& timing) {
+  const std::string label =
+      timing.method == Method::pairwise ? "pairwise times (avg, min, max)" : gslib_name(timing.method);
+  const Spread& seconds = timing.seconds;
+  return fmt::format("   {:<30}: {:g} {:g} {:g}", label, seconds.average, seconds.minimum, seconds.maximum);
+}
+
+std::string bytes_line(std::string_view label, std::size_t mine, const Communicator& communicator) {
+  const Spread bytes = transport::spread(static_cast<double>(mine), communicator);
+  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", label, bytes.average, bytes.minimum,
+                     bytes.maximum);
+}
+
+std::string counts_line(std::string_view label, const Spread& counts) {
+  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", label, counts.maximum, counts.minimum,
+                     counts.average);
+}
+
 }  // namespace
 
 Choice choose_on_host(const Sharing& sharing, const Context& context) {
@@ -131,32 +154,6 @@ std::string describe(const Timing& timing, const std::string& configuration) {
   return fmt::format("{} (MPI min/max/avg: {:.2e}s {:.2e}s {:.2e}s / avg bi-bw: {:.1f}GB/s/rank)", configuration,
                      seconds.minimum, seconds.maximum, seconds.average, timing.bidirectional_GBps);
 }
-
-namespace {
-
-std::string gslib_name(Method method) {
-  if (method == Method::crystal_router) return "crystal router";
-  return method == Method::all_reduce ? "all reduce" : std::string(name(method));
-}
-
-std::string times_line(const Timing& timing) {
-  const std::string what =
-      timing.method == Method::pairwise ? "pairwise times (avg, min, max)" : gslib_name(timing.method);
-  const Spread& seconds = timing.seconds;
-  return fmt::format("   {:<30}: {:g} {:g} {:g}", what, seconds.average, seconds.minimum, seconds.maximum);
-}
-
-std::string bytes_line(std::string_view what, std::size_t mine, const Communicator& communicator) {
-  const Spread bytes = transport::spread(static_cast<double>(mine), communicator);
-  return fmt::format("   {} bytes (avg, min, max): {:g} {:.0f} {:.0f}", what, bytes.average, bytes.minimum,
-                     bytes.maximum);
-}
-
-std::string counts_line(std::string_view what, const Spread& counts) {
-  return fmt::format(" {:<11} max/min/avg: {:.0f} {:.0f} {:.2f}", what, counts.maximum, counts.minimum, counts.average);
-}
-
-}  // namespace
 
 std::vector<std::string> setup_lines(const Sharing& sharing, const Choice& on_host, double setup_seconds,
                                      std::size_t list_bytes, std::size_t buffer_bytes,

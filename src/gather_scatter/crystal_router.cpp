@@ -146,12 +146,12 @@ class Planner {
   }
 
   std::uint32_t place_of(std::uint64_t global_index) {
-    const auto [found, is_new] = places_.try_emplace(global_index, static_cast<std::uint32_t>(global_indices_.size()));
+    const auto [entry, is_new] = places_.try_emplace(global_index, static_cast<std::uint32_t>(global_indices_.size()));
     if (is_new) {
       global_indices_.push_back(global_index);
       ranks_.emplace_back();
     }
-    return found->second;
+    return entry->second;
   }
 
   Stage::Source source_of(int from, const Words& words) {

@@ -16,10 +16,6 @@ bool supported(const ValueKind& kind) {
   return real && (kind.exchange_type == kind.type || kind.exchange_type == DataType::f32);
 }
 
-std::string neighbor_unsupported(const Context& context) {
-  return context.transport.has_neighbor_exchange() ? "" : "the transport has no exchange between neighbors";
-}
-
 std::string all_reduce_unsupported(const Sharing& sharing, const ValueKind& kind, const Context& context) {
   if (sharing.shared_ids >= longest_all_reduce) {
     return std::to_string(sharing.shared_ids) + " ids are shared; it is tried for fewer than " +
@@ -29,29 +25,19 @@ std::string all_reduce_unsupported(const Sharing& sharing, const ValueKind& kind
   return context.transport.sums(type) ? "" : "the transport does not reduce " + std::string(name(type));
 }
 
-std::string host_unsupported(const Context& context) {
-  if (!device::on_gpu(context.memory)) return "the data lies on the host";
-  return context.transport.takes_host_memory() ? "" : "the transport does not take other memory of the host";
-}
-
 }  // namespace
 
 std::string unsupported(Method method, const Sharing& sharing, const ValueKind& kind, const Context& context) {
   if (!supported(kind)) {
     return "data of " + std::string(name(kind.type)) + " sent as " + std::string(name(kind.exchange_type));
   }
-  switch (method) {
-    case Method::neighbor:
-      return neighbor_unsupported(context);
-    case Method::all_reduce:
-      return all_reduce_unsupported(sharing, kind, context);
-    case Method::host:
-      return host_unsupported(context);
-    case Method::pairwise:
-    case Method::crystal_router:
-      return {};
+  if (method == Method::all_reduce) return all_reduce_unsupported(sharing, kind, context);
+  if (method == Method::neighbor && !context.transport.has_neighbor_exchange()) {
+    return "the transport has no exchange between neighbors";
   }
-  return {};
+  if (method != Method::host) return {};
+  if (!device::on_gpu(context.memory)) return "the data lies on the host";
+  return context.transport.takes_host_memory() ? "" : "the transport does not take other memory of the host";
 }
 
 std::unique_ptr<GatherScatter> make(Method method, std::shared_ptr<const Lists> lists, const ValueKind& kind,

@@ -33,34 +33,10 @@ ContributionLists contributions_of(const Sharing& sharing, int me) {
   std::vector<std::uint32_t> next = lists.first;
   std::uint32_t slot = 0;  // messages are adjacent in memory, in the order of their ranks
   for_each_contribution(sharing, me, [&](std::size_t group, int rank) {
-    lists.slots[next[group]++] = rank == me ? Contributions::own : slot++;
+    lists.slots[next[group]++] = rank == me ? Contributions::this_rank : slot++;
   });
   return lists;
 }
-
-}  // namespace
-
-Lists::Lists(const Sharing& sharing, const Context& context) : sharing_(sharing) {
-  const ContributionLists contributions = contributions_of(sharing, context.communicator.rank());
-  std::vector<std::uint32_t> table;
-  local_first_ = append(table, sharing.local.first);
-  local_nodes_ = append(table, sharing.local.nodes);
-  shared_first_ = append(table, sharing.shared.first);
-  shared_nodes_ = append(table, sharing.shared.nodes);
-  contributions_first_ = append(table, contributions.first);
-  slots_ = append(table, contributions.slots);
-  global_indices_ = table.size();
-  if (sharing.shared_ids < longest_all_reduce) {
-    table.insert(table.end(), sharing.global_indices.begin(), sharing.global_indices.end());
-  }
-  table_ = device::upload(table, context.allocate, context.stream);
-}
-
-std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Context& context) {
-  return std::make_shared<const Lists>(sharing, context);
-}
-
-namespace {
 
 /// Of a rank's data: field f begins f * nodes elements after the first.
 struct Shape {
@@ -76,11 +52,11 @@ struct CombineAndSet {
   T* data;
 
   COMMLENS_FUNCTION void operator()(const std::uint32_t* nodes, std::uint32_t size) const {
-    one_field(data, nodes, size);
-    for (std::size_t field = 1; field < shape.fields; ++field) one_field(data + field * shape.nodes, nodes, size);
+    combine_field(data, nodes, size);
+    for (std::size_t field = 1; field < shape.fields; ++field) combine_field(data + field * shape.nodes, nodes, size);
   }
 
-  COMMLENS_FUNCTION void one_field(T* values, const std::uint32_t* nodes, std::uint32_t size) const {
+  COMMLENS_FUNCTION void combine_field(T* values, const std::uint32_t* nodes, std::uint32_t size) const {
     const T value = CombineNodes<Operation, T>{operation, values}(nodes, size);
     SetNodes<T>{value, values}(nodes, size);
   }
@@ -118,6 +94,26 @@ void scatter(GroupList groups, Shape shape, Values from, T* data, device::Stream
 }
 
 }  // namespace
+
+Lists::Lists(const Sharing& sharing, const Context& context) : sharing_(sharing) {
+  const ContributionLists contributions = contributions_of(sharing, context.communicator.rank());
+  std::vector<std::uint32_t> table;
+  local_first_ = append(table, sharing.local.first);
+  local_nodes_ = append(table, sharing.local.nodes);
+  shared_first_ = append(table, sharing.shared.first);
+  shared_nodes_ = append(table, sharing.shared.nodes);
+  contributions_first_ = append(table, contributions.first);
+  slots_ = append(table, contributions.slots);
+  global_indices_ = table.size();
+  if (sharing.shared_ids < longest_all_reduce) {
+    table.insert(table.end(), sharing.global_indices.begin(), sharing.global_indices.end());
+  }
+  table_ = device::upload(table, context.allocate, context.stream);
+}
+
+std::shared_ptr<const Lists> make_lists(const Sharing& sharing, const Context& context) {
+  return std::make_shared<const Lists>(sharing, context);
+}
 
 void combine_local(const ValueKind& kind, const Lists& lists, void* data, device::Stream& stream) {
   dispatch(kind, [&](auto types, auto operation) {

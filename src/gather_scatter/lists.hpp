@@ -18,9 +18,9 @@ struct GroupList {
 
 /// The contributions that make up the value of shared group g, in ascending order of their ranks:
 /// slots[first[g]] … slots[first[g + 1] - 1]. A slot is the position of a value in the message buffers, those sent and
-/// those received alike; this rank's own contribution has the slot `own`.
+/// those received alike; this rank's own contribution has the slot `this_rank`.
 struct Contributions {
-  static constexpr std::uint32_t own = 0xffffffff;
+  static constexpr std::uint32_t this_rank = 0xffffffff;
 
   const std::uint32_t* first;
   const std::uint32_t* slots;

@@ -34,7 +34,7 @@ void pack(Operation operation, GroupList groups, Contributions contributions, Ar
           const W value = static_cast<W>(combine_nodes(operation, groups, group, arrays.data + field * arrays.nodes));
           for (std::uint32_t i = contributions.first[group]; i < contributions.first[group + 1]; ++i) {
             const std::uint32_t slot = contributions.slots[i];
-            if (slot != Contributions::own) arrays.messages[slot * arrays.fields + field] = value;
+            if (slot != Contributions::this_rank) arrays.messages[slot * arrays.fields + field] = value;
           }
         }
       });
@@ -47,13 +47,13 @@ void unpack(Operation operation, GroupList groups, Contributions contributions, 
       stream, groups.size, COMMLENS_LAMBDA(std::size_t group) {
         for (std::size_t field = 0; field < arrays.fields; ++field) {
           T* const data = arrays.data + field * arrays.nodes;
-          const W own = static_cast<W>(combine_nodes(operation, groups, group, data));
+          const W local = static_cast<W>(combine_nodes(operation, groups, group, data));
           std::uint32_t i = contributions.first[group];
           T value{};
           for (const std::uint32_t first = i; i < contributions.first[group + 1]; ++i) {
             const std::uint32_t slot = contributions.slots[i];
-            const auto next =
-                static_cast<T>(slot == Contributions::own ? own : arrays.messages[slot * arrays.fields + field]);
+            const auto next = static_cast<T>(
+                slot == Contributions::this_rank ? local : arrays.messages[slot * arrays.fields + field]);
             value = i == first ? next : operation(value, next);
           }
           set_nodes(value, groups, group, data);

@@ -91,9 +91,7 @@ Messages exchanged(const Messages& sent, const Communicator& communicator) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<std::int64_t> lengths(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) lengths[rank] = static_cast<std::int64_t>(sent.of(rank).size());
-  transport::check_mpi(
-      MPI_Alltoall(MPI_IN_PLACE, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, communicator.handle()),
-      "MPI_Alltoall");
+  CALL_MPI(MPI_Alltoall, MPI_IN_PLACE, 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, communicator.handle());
   Messages received;
   received.first.resize(ranks + 1);
   std::partial_sum(lengths.begin(), lengths.end(), received.first.begin() + 1,
@@ -155,7 +153,7 @@ Replies replies_to(const Messages& requests, const Communicator& communicator) {
   std::int64_t here = 0;
   for_each_id(ranks, [&](auto first, auto last) { here += last - first > 1 ? 1 : 0; });
   std::int64_t first_index = 0;
-  transport::check_mpi(MPI_Exscan(&here, &first_index, 1, MPI_INT64_T, MPI_SUM, communicator.handle()), "MPI_Exscan");
+  CALL_MPI(MPI_Exscan, &here, &first_index, 1, MPI_INT64_T, MPI_SUM, communicator.handle());
   if (communicator.rank() == 0) first_index = 0;  // undefined there after MPI_Exscan
   const auto write = [&](auto put) {
     std::int64_t global_index = first_index;

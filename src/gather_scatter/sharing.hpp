@@ -46,16 +46,16 @@ struct Sharing {
 /// order. `me` is this rank.
 template <class Function>
 void for_each_contribution(const Sharing& sharing, int me, Function function) {
-  bool own_done = false;
-  const auto own = [&] {
+  bool is_called = false;
+  const auto call_for_self = [&] {
     for (std::size_t group = 0; group < sharing.shared.size(); ++group) function(group, me);
-    own_done = true;
+    is_called = true;
   };
   for (const Sharing::Peer& peer : sharing.peers) {
-    if (!own_done && peer.rank > me) own();
+    if (!is_called && peer.rank > me) call_for_self();
     for (const std::uint32_t group : peer.groups) function(group, peer.rank);
   }
-  if (!own_done) own();
+  if (!is_called) call_for_self();
 }
 
 /// Collective. `ids` are any 64-bit values; nodes with id 0 take no part; a rank may have none. Throws Error for 2^32

@@ -20,7 +20,7 @@
 #include "harness/monitor.hpp"
 #include "harness/session.hpp"
 #include "transport/mpi_library.hpp"
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 
 namespace commlens {
 
@@ -35,8 +35,7 @@ class MpiLibrary {
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
     MPI_Init_thread(&argc, &argv, native(level), &provided);
   }
-  MpiLibrary(const MpiLibrary&) = delete;
-  MpiLibrary& operator=(const MpiLibrary&) = delete;
+  MpiLibrary(MpiLibrary&&) = delete;
   ~MpiLibrary() { MPI_Finalize(); }
 };
 
@@ -105,7 +104,7 @@ int run_application(int argc, char** argv) {
     return 0;
   }
   const auto local_rank = local_rank_from_environment();
-  auto device = line && local_rank ? open_own_device(*local_rank) : nullptr;
+  auto device = line && local_rank ? open_rank_device(*local_rank) : nullptr;
   const MpiLibrary library(argc, argv, line ? line->settings.thread_level : Settings().thread_level);
   try {
     if (mistake) return refuse(*mistake);

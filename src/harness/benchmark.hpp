@@ -7,8 +7,7 @@
 //   void describe(OptionSet&)                      names them.
 // and, each only where the benchmark needs it,
 //   void resolve(int ranks)                        completes defaults that depend on the ranks, and throws UsageError
-//   for
-//                                                  what does not fit together;
+//                                                  for what does not fit together;
 //   std::vector<std::string> scale_to_memory(const MemoryBudget&, int ranks)
 //                                                  chooses what depends on the memory at hand and returns what it
 //                                                  chose, in sentences for the user; throws UsageError for what is too
@@ -108,8 +107,8 @@ class CaseOf final : public Case {
     parameters_ = set.parameters();
     const auto declared = like.declarations();
     for (measure::Parameter& parameter : parameters_) {
-      for (const auto& one : declared) {
-        if (one.name == parameter.name) parameter.role = one.role;
+      for (const auto& declaration : declared) {
+        if (declaration.name == parameter.name) parameter.role = declaration.role;
       }
     }
     if (set.sweeps_bytes()) bytes_ = set.sweep()->largest();

@@ -34,8 +34,8 @@ std::string title_of(const measure::Record& record) {
 MemoryEstimate largest_estimate(const std::vector<CaseGroup>& groups, const transport::Communicator& communicator) {
   MemoryEstimate largest;
   for (const CaseGroup& group : groups) {
-    for (const auto& one : group) {
-      const MemoryEstimate estimate = one->memory_estimate(communicator.rank(), communicator.size());
+    for (const auto& variant : group) {
+      const MemoryEstimate estimate = variant->memory_estimate(communicator.rank(), communicator.size());
       largest.buffers = std::max(largest.buffers, estimate.buffers);
       largest.staging = std::max(largest.staging, estimate.staging);
       largest.operation = std::max(largest.operation, estimate.operation);
@@ -49,11 +49,11 @@ void Tally::add(std::span<const measure::Result> variants) {
   bool some_ran = false;
   for (const measure::Result& result : variants) {
     const auto& outcome = result.outcome();
-    const std::string what = fmt::format("{} over {}", result.record().benchmark, result.record().transport);
+    const std::string subject = fmt::format("{} over {}", result.record().benchmark, result.record().transport);
     some_ran = some_ran || outcome.status == measure::Status::ok;
-    if (outcome.status == measure::Status::failed && failed_.empty()) failed_ = what + " failed: " + outcome.reason;
+    if (outcome.status == measure::Status::failed && failed_.empty()) failed_ = subject + " failed: " + outcome.reason;
     if (outcome.status == measure::Status::skipped && skipped.empty()) {
-      skipped = what + " was skipped: " + outcome.reason;
+      skipped = subject + " was skipped: " + outcome.reason;
     }
   }
   ran_ = ran_ || some_ran;
@@ -125,10 +125,10 @@ void CaseLoop::allocate(const MemoryEstimate& estimate) {
   allocation_s_ = parameters_.communicator.maximum(stopwatch.seconds());
 }
 
-measure::Record CaseLoop::start_record(const Case& one, const Participant& participant) const {
+measure::Record CaseLoop::start_record(const Case& variant, const Participant& participant) const {
   measure::Record record;
   record.benchmark = parameters_.start.benchmark.name;
-  record.parameters = one.parameters();
+  record.parameters = variant.parameters();
   record.ranks = parameters_.start.ranks;
   record.transport = participant.description->name;
   record.memory = name(memories_.front());
@@ -141,13 +141,13 @@ measure::Record CaseLoop::start_record(const Case& one, const Participant& parti
   return record;
 }
 
-void CaseLoop::run(const Case& one, Participant& participant, measure::Record& record) {
+void CaseLoop::run(const Case& variant, Participant& participant, measure::Record& record) {
   Monitor::status(fmt::format("setting up {} over {}", record.benchmark, record.transport));
   std::this_thread::sleep_for(pause_before_case);
   try {
     const device::Buffer& arena = participant.arena.data() != nullptr ? participant.arena : arena_;
     Run run(resources_, *participant.transport, {arena}, {staging_}, record);
-    one.run(run);
+    variant.run(run);
   } catch (const Unsupported& unsupported) {
     record.status = measure::Status::skipped;
     record.reason = unsupported.what();
@@ -160,11 +160,11 @@ void CaseLoop::run(const CaseGroup& group) {
   std::vector<measure::Result> results;
   for (Participant& participant : participants_) {
     const std::size_t before = results.size();
-    for (const auto& one : group) {
-      if (participant.told) continue;
-      auto record = start_record(*one, participant);
-      participant.told = !participant.unsupported.empty();
-      if (participant.unsupported.empty()) run(*one, participant, record);
+    for (const auto& variant : group) {
+      if (participant.is_recorded) continue;
+      auto record = start_record(*variant, participant);
+      participant.is_recorded = !participant.unsupported.empty();
+      if (participant.unsupported.empty()) run(*variant, participant, record);
       const bool skipped = record.status == measure::Status::skipped;
       if (skipped && !results.empty()) record.repetition = results.front().record().repetition;
       record.time = utc_now();

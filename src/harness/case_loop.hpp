@@ -79,14 +79,14 @@ class CaseLoop {
     std::unique_ptr<transport::Transport> transport;
     device::Buffer arena;  ///< where the transport makes the memory of the buffers
     std::string unsupported;
-    bool told = false;  ///< the reason has been recorded: once is enough for a sweep
+    bool is_recorded = false;  ///< the reason has been recorded: once is enough for a sweep
     double setup_s = 0;
   };
 
   void make_transports(const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate);
   void allocate(const MemoryEstimate& estimate);
-  [[nodiscard]] measure::Record start_record(const Case& one, const Participant& participant) const;
-  void run(const Case& one, Participant& participant, measure::Record& record);
+  [[nodiscard]] measure::Record start_record(const Case& variant, const Participant& participant) const;
+  void run(const Case& variant, Participant& participant, measure::Record& record);
   /// Keeps the last of them.
   void keep(std::span<const measure::Result> results) const;
   [[nodiscard]] device::Blas& blas(device::Memory memory);

@@ -14,6 +14,8 @@
 
 namespace commlens {
 
+using Json = nlohmann::json;
+
 namespace {
 
 constexpr const char* usage = R"(commlens-bench measures the communication patterns of applications.
@@ -30,14 +32,15 @@ Benchmarks:
 
 BenchmarkDescription find_benchmark(const std::string& name) {
   const auto& all = benchmarks();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == name; });
-  if (found != all.end()) return *found;
+  const auto match =
+      std::find_if(all.begin(), all.end(), [&](const auto& benchmark) { return benchmark.name == name; });
+  if (match != all.end()) return *match;
   std::vector<std::string> names;
-  for (const auto& one : all) names.push_back(one.name);
+  for (const auto& benchmark : all) names.push_back(benchmark.name);
   throw UsageError(fmt::format("no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 
-void add_own_options(CLI::App& app, const OptionSet& set) {
+void add_benchmark_options(CLI::App& app, const OptionSet& set) {
   for (const Option& option : set.options()) {
     if (option.opposite().empty()) {
       add_option(app, option.name(), option.help(), option.text(), option.parse);
@@ -70,24 +73,24 @@ void refuse_values_of_flags(const CLI::App& app, const std::vector<std::string>&
 void refuse_opposites(const CLI::App& app, const OptionSet& set) {
   for (const Option& option : set.options()) {
     if (option.opposite().empty()) continue;
-    const std::string one = "--" + option.name();
-    const std::string other = "--" + option.opposite();
-    if (app.count(one) == 0 || app.count(other) == 0) continue;
-    throw UsageError(fmt::format("{} beside {}: they say the opposite; leave one of them out", one, other));
+    const std::string positive = "--" + option.name();
+    const std::string opposite = "--" + option.opposite();
+    if (app.count(positive) == 0 || app.count(opposite) == 0) continue;
+    throw UsageError(fmt::format("{} beside {}: they say the opposite; leave one of them out", positive, opposite));
   }
 }
 
 /// CLI11's mistakes in our words: "--bytes: At Most 1 required but received 2".
 [[noreturn]] void refuse_in_our_words(const CLI::ParseError& error, const std::string& help) {
-  const std::string what = error.what();
-  const std::string option = what.substr(0, what.find(':'));
-  if (what.find("At Most") != std::string::npos) {
+  const std::string message = error.what();
+  const std::string option = message.substr(0, message.find(':'));
+  if (message.find("At Most") != std::string::npos) {
     throw UsageError(fmt::format("{}: it is given twice; leave one of them out ({})", option, help));
   }
-  if (what.find("missing") != std::string::npos) {
+  if (message.find("missing") != std::string::npos) {
     throw UsageError(fmt::format("{}: its value is missing; {} shows what it takes", option, help));
   }
-  throw UsageError(fmt::format("{}; see {}", what, help));
+  throw UsageError(fmt::format("{}; see {}", message, help));
 }
 
 [[noreturn]] void refuse_unknown_option(const CLI::App& app, const std::string& word, const std::string& help) {
@@ -109,7 +112,7 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
       "commlens-bench " + description.name);
   app.option_defaults()->always_capture_default(false);
   app.allow_extras();
-  add_own_options(app, line.benchmark->options());
+  add_benchmark_options(app, line.benchmark->options());
   add_settings(app, line.settings);
   refuse_values_of_flags(app, words);
   try {
@@ -125,6 +128,18 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
   refuse_opposites(app, line.benchmark->options());
   refuse_contradictions(line.settings, line.benchmark->declaration());
   return line;
+}
+
+std::string mistake_in(const Json& command) {
+  const auto words = command.at("words").get<std::vector<std::string>>();
+  try {
+    const CommandLine line = parse(words, "commlens run");
+    if (line.benchmark == nullptr) return "--help: it measures nothing; leave it out";
+    line.benchmark->resolve(command.at("ranks").get<int>());
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
 }
 
 }  // namespace
@@ -153,28 +168,10 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
   return line;
 }
 
-using Json = nlohmann::json;
-
-namespace {
-
-std::string mistake_in(const Json& one) {
-  const auto words = one.at("words").get<std::vector<std::string>>();
-  try {
-    const CommandLine line = parse(words, "commlens run");
-    if (line.benchmark == nullptr) return "--help: it measures nothing; leave it out";
-    line.benchmark->resolve(one.at("ranks").get<int>());
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-}  // namespace
-
 std::string check_command_lines(std::istream& input) {
   try {
     auto mistakes = Json::array();
-    for (const Json& one : Json::parse(input)) mistakes.push_back(mistake_in(one));
+    for (const Json& command : Json::parse(input)) mistakes.push_back(mistake_in(command));
     return mistakes.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   } catch (const Json::exception& error) {
     throw UsageError(fmt::format("--check: not a list of command lines ({})", error.what()));

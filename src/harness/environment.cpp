@@ -41,14 +41,8 @@ std::string compiler() {
 
 std::map<std::string, std::string> communication_environment() {
   std::map<std::string, std::string> chosen;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const auto equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view name = text.substr(0, equals);
-    const std::string_view value = text.substr(equals + 1);
-    if (environment::is_recorded(name, value)) chosen.emplace(name, value);
-  }
+  environment::for_each_recorded(environ,
+                                 [&](std::string_view name, std::string_view value) { chosen.emplace(name, value); });
   return chosen;
 }
 

@@ -46,11 +46,11 @@ Json options_of(const BenchmarkDescription& description) {
 std::string descriptions_json(bool with_options) {
   auto all = Json::array();
   for (const auto& description : benchmarks()) {
-    Json one{{"name", description.name}};
-    if (with_options) one.update({{"description", description.help}, {"options", options_of(description)}});
-    one["metrics"] = measure::to_json(measure::with_time(description.metrics));
-    one["facts"] = measure::to_json(description.facts);
-    all.push_back(std::move(one));
+    Json entry{{"name", description.name}};
+    if (with_options) entry.update({{"description", description.help}, {"options", options_of(description)}});
+    entry["metrics"] = measure::to_json(measure::with_time(description.metrics));
+    entry["facts"] = measure::to_json(description.facts);
+    all.push_back(std::move(entry));
   }
   return all.dump(1) + "\n";
 }
@@ -95,8 +95,9 @@ std::string about_json() {
       {"version", COMMLENS_VERSION},
       {"backend", device::backend()},
       {"gpus", device::gpu_count()},
-      {"transports", names_in(transport::all(), [](const auto& one) { return one.built; })},
-      {"probed_transports", names_in(transport::all(), [](const auto& one) { return one.passes_gpu_memory_to_mpi; })},
+      {"transports", names_in(transport::all(), [](const auto& transport) { return transport.built; })},
+      {"probed_transports",
+       names_in(transport::all(), [](const auto& transport) { return transport.passes_gpu_memory_to_mpi; })},
       {"formats", names_in(measure::reporters(), [](const auto&) { return true; })},
       {"mpi", transport::mpi_library()},
       {"mpi_family", transport::mpi_family()}};

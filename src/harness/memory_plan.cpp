@@ -64,11 +64,11 @@ std::string MemoryPlan::refusal(const MemoryEstimate& estimate, double staging) 
     for (std::string key; stream >> key >> bytes;) wanted[key] += bytes;
   }
   std::string problem;
-  const auto check = [&](const std::string& key, device::Memory memory, const std::string& what) {
+  const auto check = [&](const std::string& key, device::Memory memory, const std::string& kind) {
     const double free = free_bytes(memory);
     if (wanted[key] <= free) return;
     problem = fmt::format("needs {} of {} for the ranks that share it, {} for rank {}; {} are free: ask for less",
-                          format_bytes(wanted[key]), what, format_bytes(estimate.buffers + staging),
+                          format_bytes(wanted[key]), kind, format_bytes(estimate.buffers + staging),
                           communicator_.rank(), format_bytes(free));
   };
   check("host", device::Memory::host, "host memory");

@@ -75,7 +75,7 @@ bool is_stopped(int process) {
 }
 
 /// Of processes: those of another one have other numbers.
-std::string own_namespace() {
+std::string process_namespace() {
   std::error_code none;
   return std::filesystem::read_symlink("/proc/self/ns/pid", none);
 }
@@ -86,7 +86,7 @@ std::string who(const std::vector<int>& ranks) {
 
 /// "rank 1 on n2 did not answer ...", "ranks 0-3 on n1 were timing latency, in MPI_Recv": what needs a look first, then
 /// ranks that did the same together.
-std::vector<std::string> what_ranks_did(const Answers& answers) {
+std::vector<std::string> activities(const Answers& answers) {
   std::vector<std::string> texts;
   for (const auto& [host, ranks] : answers.silent) {
     texts.push_back(fmt::format("{} on {} did not answer: {}, or the node hung", who(ranks), host, stopped_text));
@@ -97,25 +97,25 @@ std::vector<std::string> what_ranks_did(const Answers& answers) {
   };
   std::map<std::string, Group> groups;
   for (const NodeReport& report : answers.reports) {
-    for (const auto& [what, ranks] : report.doing) {
-      Group& group = groups[what];
+    for (const auto& [doing, ranks] : report.doing) {
+      Group& group = groups[doing];
       group.ranks.insert(group.ranks.end(), ranks.begin(), ranks.end());
       group.hosts.insert(report.host);
     }
   }
   std::vector<std::pair<std::string, Group>> in_order(groups.begin(), groups.end());
-  for (auto& [what, group] : in_order) std::sort(group.ranks.begin(), group.ranks.end());
+  for (auto& [doing, group] : in_order) std::sort(group.ranks.begin(), group.ranks.end());
   std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-    const auto place = [](const auto& one) {
-      return std::pair(!one.first.starts_with(stopped_text), one.second.ranks.front());
+    const auto place = [](const auto& entry) {
+      return std::pair(!entry.first.starts_with(stopped_text), entry.second.ranks.front());
     };
     return place(a) < place(b);
   });
-  for (const auto& [what, group] : in_order) {
+  for (const auto& [doing, group] : in_order) {
     const auto& hosts = group.hosts;
     texts.push_back(fmt::format("{} on {} {} {}", who(group.ranks),
                                 hosts.size() == 1 ? *hosts.begin() : fmt::format("{} nodes", hosts.size()),
-                                group.ranks.size() == 1 ? "was" : "were", what));
+                                group.ranks.size() == 1 ? "was" : "were", doing));
   }
   for (const auto& [host, ranks] : answers.unreachable) {
     texts.push_back(fmt::format("what {} on {} did is not known, as UDP does not get there", who(ranks), host));
@@ -147,10 +147,10 @@ extern "C" void on_signal(int signal) {
   int nobody = 0;
   auto* word = speaker_word.load();
   if (word != nullptr && word->compare_exchange_strong(nobody, 1)) {
-    const bool own_fault = signal != SIGTERM && signal != SIGINT && signal != SIGHUP;
-    say(own_fault ? crash_prefix.data() : "commlens: ");
-    for (const Caught& one : caught) {
-      if (one.signal == signal) say(one.how);
+    const bool crashed = signal != SIGTERM && signal != SIGINT && signal != SIGHUP;
+    say(crashed ? crash_prefix.data() : "commlens: ");
+    for (const Caught& action : caught) {
+      if (action.signal == signal) say(action.how);
     }
     say(" while ");
     say(activity().status.data());
@@ -167,8 +167,12 @@ extern "C" void on_signal(int signal) {
 
 void catch_signals(int rank) {
   fmt::format_to_n(crash_prefix.data(), crash_prefix.size() - 1, "commlens: rank {} ", rank);
-  for (const Caught& one : caught) std::signal(one.signal, on_signal);
+  for (const Caught& action : caught) std::signal(action.signal, on_signal);
 }
+
+/// Slurm ends a job at once, and drops what its daemon on a node has not yet read from a rank.
+constexpr std::chrono::milliseconds time_to_read_output{200};
+constexpr unsigned abort_limit_s = 5;
 
 }  // namespace
 
@@ -181,7 +185,7 @@ Monitor::Monitor(const transport::Communicator& communicator, const transport::C
       seen_(members_.size(), 0),
       last_progress_(Clock::now()),
       last_shown_(Clock::now()) {
-  set_activity(board_.own());
+  set_activity(board_.this_rank());
   speaker_word = &board_.spoken();
   catch_signals(communicator_.rank());
   status("starting");
@@ -189,13 +193,13 @@ Monitor::Monitor(const transport::Communicator& communicator, const transport::C
 }
 
 std::vector<Monitor::Member> Monitor::find_members(const transport::Communicator& node) const {
-  const auto cards = node.gather(fmt::format("{} {} {}", communicator_.rank(), getpid(), own_namespace()));
+  const auto cards = node.gather(fmt::format("{} {} {}", communicator_.rank(), getpid(), process_namespace()));
   std::vector<Member> members;
   for (const std::string& card : cards) {
     Member member;
     std::string name_space;
     std::istringstream(card) >> member.rank >> member.process >> name_space;
-    if (name_space != own_namespace()) member.process = 0;
+    if (name_space != process_namespace()) member.process = 0;
     if (board_.is_shared() || member.rank == communicator_.rank()) members.push_back(member);
   }
   return members;
@@ -220,11 +224,11 @@ Monitor::~Monitor() {
   set_activity(afterwards);
 }
 
-void Monitor::status(const std::string& what) {
+void Monitor::status(const std::string& text) {
   Activity& mine = activity();
   mine.operations.fetch_add(1, std::memory_order_relaxed);
-  const std::size_t length = std::min(what.size(), mine.status.size() - 1);
-  std::memcpy(mine.status.data(), what.data(), length);
+  const std::size_t length = std::min(text.size(), mine.status.size() - 1);
+  std::memcpy(mine.status.data(), text.data(), length);
   mine.status[length] = '\0';
 }
 
@@ -239,11 +243,11 @@ void Monitor::abort(const std::string& message, int status) {
 }
 
 void Monitor::watch(const std::stop_token& stop) {
-  const auto own = [this] { return report(); };
+  const auto node_report = [this] { return report(); };
   const bool ends = timeout_.count() > 0 && poll_.leads();
-  if (ends) poll_.ask(own, stop);  // who can be asked at all
+  if (ends) poll_.ask(node_report, stop);  // who can be asked at all
   while (!stop.stop_requested()) {
-    poll_.answer(look_every_s, own);
+    poll_.answer(look_every_s, node_report);
     look_for_progress();
     if (ends && is_stalled()) end_stalled(stop);
     if (communicator_.rank() == 0) show_progress(Clock::now());
@@ -288,17 +292,9 @@ void Monitor::end_stalled(const std::stop_token& stop) {
   if (!is_stalled() || answers.has_lower || stop.stop_requested()) return;
   answers.reports.push_back(report());
   abort(fmt::format("no rank has made progress for {:g} s (--timeout); {}", timeout_.count(),
-                    fmt::join(what_ranks_did(answers), "; ")),
+                    fmt::join(activities(answers), "; ")),
         3);
 }
-
-namespace {
-
-/// Slurm ends a job at once, and drops what its daemon on a node has not yet read from a rank.
-constexpr std::chrono::milliseconds time_to_read_output{200};
-constexpr unsigned abort_limit_s = 5;
-
-}  // namespace
 
 void end_job(MPI_Comm communicator, int status) {
   std::cout.flush();

@@ -32,7 +32,7 @@ class ActivityBoard {
   /// Of the ranks whose places are on this board: those of the node, or this one alone.
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] Activity& place(int index) const;
-  [[nodiscard]] Activity& own() const { return place(is_shared() ? rank_ : 0); }
+  [[nodiscard]] Activity& this_rank() const { return place(is_shared() ? rank_ : 0); }
   /// 0 until somebody has spoken for the ranks of the board.
   [[nodiscard]] std::atomic<int>& spoken() const;
   /// True for the first to ask.
@@ -63,7 +63,7 @@ class Monitor {
   ~Monitor();
 
   /// What this rank does from now on, for messages. Counts as progress.
-  static void status(const std::string& what);
+  static void status(const std::string& text);
   /// Something was shown to the user: the next line of progress is due two seconds from now.
   void shown();
   /// Ends the job with `status` and, if no rank of this node has spoken yet, the message. Does not return.

@@ -34,10 +34,10 @@ Number number_or(const std::string& text, Number otherwise) {
 
 std::vector<fs::path> entries(const fs::path& folder) {
   std::error_code none;
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(folder, none)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(folder, none)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
 Adapter adapter(const fs::path& entry, Nic nic) {
@@ -49,7 +49,7 @@ Adapter adapter(const fs::path& entry, Nic nic) {
 
 /// With an active port, of what the kernel calls infiniband: InfiniBand itself and RoCE.
 std::vector<Adapter> rdma_adapters(const fs::path& system) {
-  std::vector<Adapter> found;
+  std::vector<Adapter> adapters;
   for (const fs::path& entry : entries(system / "class/infiniband")) {
     for (const fs::path& port : entries(entry / "ports")) {
       if (read_line(port / "state").find("ACTIVE") == std::string::npos) continue;
@@ -57,11 +57,11 @@ std::vector<Adapter> rdma_adapters(const fs::path& system) {
       const std::string name = entry.filename().string() + (number == "1" ? "" : ":" + number);
       const std::string layer = read_line(port / "link_layer") == "Ethernet" ? "RoCE" : "InfiniBand";
       // "200 Gb/sec (4X HDR)"
-      found.push_back(
+      adapters.push_back(
           adapter(entry, {.name = name, .link_layer = layer, .rate_Gbps = number_or(read_line(port / "rate"), 0.0)}));
     }
   }
-  return found;
+  return adapters;
 }
 
 /// Interfaces with a link, of hardware where there is any: those of bridges, containers and tunnels have none.
@@ -83,11 +83,11 @@ std::vector<Adapter> interfaces(const fs::path& system) {
 }
 
 std::vector<Adapter> of_layers(const std::vector<Adapter>& adapters, const std::vector<std::string>& layers) {
-  std::vector<Adapter> found;
-  std::copy_if(adapters.begin(), adapters.end(), std::back_inserter(found), [&](const Adapter& one) {
-    return std::find(layers.begin(), layers.end(), one.nic.link_layer) != layers.end();
+  std::vector<Adapter> matching;
+  std::copy_if(adapters.begin(), adapters.end(), std::back_inserter(matching), [&](const Adapter& adapter) {
+    return std::find(layers.begin(), layers.end(), adapter.nic.link_layer) != layers.end();
   });
-  return found;
+  return matching;
 }
 
 /// Those that MPI would use.
@@ -97,17 +97,17 @@ std::vector<Adapter> used_adapters(const fs::path& system) {
   all.insert(all.end(), others.begin(), others.end());
   for (const std::vector<std::string>& layers :
        {std::vector<std::string>{"InfiniBand", "Slingshot"}, std::vector<std::string>{"RoCE"}}) {
-    auto found = of_layers(all, layers);
-    if (!found.empty()) return found;
+    auto matching = of_layers(all, layers);
+    if (!matching.empty()) return matching;
   }
   return others;
 }
 
 /// They share a bridge below the root of their PCIe bus.
-bool share_a_switch(const fs::path& one, const fs::path& other) {
-  const auto [end, unused] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+bool share_a_switch(const fs::path& device, const fs::path& other) {
+  const auto [end, unused] = std::mismatch(device.begin(), device.end(), other.begin(), other.end());
   bool below_root = false;
-  for (auto part = one.begin(); part != end; ++part) {
+  for (auto part = device.begin(); part != end; ++part) {
     if (below_root) return true;
     below_root = part->string().starts_with("pci");
   }

@@ -55,7 +55,8 @@ NodePoll::NodePoll(const transport::Communicator& communicator, const std::vecto
   const auto cards = communicator.gather(card);
   if (watched.empty()) return;
   for (int rank = 0; rank < communicator.size(); ++rank) add_peer(rank, cards[static_cast<std::size_t>(rank)]);
-  leads_ = std::count_if(cards.begin(), cards.begin() + rank_, [](const auto& one) { return !one.empty(); }) < leaders;
+  leads_ =
+      std::count_if(cards.begin(), cards.begin() + rank_, [](const auto& other) { return !other.empty(); }) < leaders;
 }
 
 void NodePoll::add_peer(int rank, const std::string& card) {
@@ -69,21 +70,21 @@ void NodePoll::add_peer(int rank, const std::string& card) {
   peers_.push_back(std::move(peer));
 }
 
-void NodePoll::answer(double seconds, const Report& own) {
+void NodePoll::answer(double seconds, const Report& report_node) {
   if (peers_.empty()) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   } else {
-    receive(seconds, own, {}, 0);
+    receive(seconds, report_node, {}, 0);
   }
 }
 
-Answers NodePoll::ask(const Report& own, const std::stop_token& stop) {
+Answers NodePoll::ask(const Report& report_node, const std::stop_token& stop) {
   const Stopwatch stopwatch;
   std::map<int, NodeReport> answered;
   const int number = ++questions_;
   while (answered.size() < peers_.size() && stopwatch.seconds() < patience_s && !stop.stop_requested()) {
     send_questions(number, answered);
-    answered = receive(again_s, own, std::move(answered), number);
+    answered = receive(again_s, report_node, std::move(answered), number);
   }
   return sorted(answered);
 }
@@ -99,8 +100,8 @@ void NodePoll::send_questions(int number, const std::map<int, NodeReport>& answe
   }
 }
 
-std::map<int, NodeReport> NodePoll::receive(double seconds, const Report& own, std::map<int, NodeReport> answered,
-                                            int number) {
+std::map<int, NodeReport> NodePoll::receive(double seconds, const Report& report_node,
+                                            std::map<int, NodeReport> answered, int number) {
   const Stopwatch stopwatch;
   while (stopwatch.seconds() < seconds) {
     if (number > 0 && answered.size() == peers_.size()) break;
@@ -112,7 +113,7 @@ std::map<int, NodeReport> NodePoll::receive(double seconds, const Report& own, s
     const auto content = receive_datagram(bound_.socket.get(), from, size);
     if (!content.is_object() || !content.contains("key") || content["key"] != key_) continue;
     if (content.contains("question")) {
-      const NodeReport report = own();
+      const NodeReport report = report_node();
       const nlohmann::json reply{{"key", key_},         {"answer", content["question"]}, {"rank", rank_},
                                  {"host", report.host}, {"idle_s", report.idle_s},       {"doing", report.doing}};
       send_datagram(bound_.socket.get(), reply, reinterpret_cast<const sockaddr*>(&from), size);
@@ -125,22 +126,22 @@ std::map<int, NodeReport> NodePoll::receive(double seconds, const Report& own, s
 
 Answers NodePoll::sorted(const std::map<int, NodeReport>& answered) {
   Answers result;
-  std::set<int> told(watched_.begin(), watched_.end());
+  std::set<int> reported(watched_.begin(), watched_.end());
   std::set<int> known;
   for (Peer& peer : peers_) {
-    const auto found = answered.find(peer.rank);
-    peer.has_answered = peer.has_answered || found != answered.end();
+    const auto reply = answered.find(peer.rank);
+    peer.has_answered = peer.has_answered || reply != answered.end();
     if (peer.has_answered) known.insert(peer.watched.begin(), peer.watched.end());
-    if (found == answered.end()) continue;
+    if (reply == answered.end()) continue;
     result.has_lower = result.has_lower || peer.rank < rank_;
     // Two may have told of the same ranks.
-    if (told.contains(peer.rank)) continue;
-    told.insert(peer.watched.begin(), peer.watched.end());
-    result.reports.push_back(found->second);
+    if (reported.contains(peer.rank)) continue;
+    reported.insert(peer.watched.begin(), peer.watched.end());
+    result.reports.push_back(reply->second);
   }
   for (const Peer& peer : peers_) {
     for (const int rank : peer.watched) {
-      if (told.insert(rank).second)
+      if (reported.insert(rank).second)
         (known.contains(rank) ? result.silent : result.unreachable)[peer.host].push_back(rank);
     }
   }

@@ -40,9 +40,9 @@ class NodePoll {
   NodePoll(const transport::Communicator& communicator, const std::vector<int>& watched, bool loopback = false);
 
   /// Waits for so long, and answers whoever asks meanwhile.
-  void answer(double seconds, const Report& own);
+  void answer(double seconds, const Report& report_node);
   /// Asks all others, and waits until they have answered, two seconds at most.
-  Answers ask(const Report& own, const std::stop_token& stop);
+  Answers ask(const Report& report_node, const std::stop_token& stop);
   /// One of the few that ask, so that there are not as many datagrams as pairs of nodes. Several, as some may have been
   /// stopped.
   [[nodiscard]] bool leads() const { return leads_; }
@@ -60,7 +60,8 @@ class NodePoll {
   void add_peer(int rank, const std::string& card);
   void send_questions(int number, const std::map<int, NodeReport>& answered);
   /// Answers others until the time is up or, unless `number` is 0, all have answered the question with that number.
-  std::map<int, NodeReport> receive(double seconds, const Report& own, std::map<int, NodeReport> answered, int number);
+  std::map<int, NodeReport> receive(double seconds, const Report& report_node, std::map<int, NodeReport> answered,
+                                    int number);
   [[nodiscard]] Answers sorted(const std::map<int, NodeReport>& answered);
 
   int rank_;

@@ -110,9 +110,9 @@ std::string OptionSet::joined(const std::vector<std::string>& words, const std::
 }
 
 const Option* OptionSet::size() const {
-  const auto found = std::find_if(options_.begin(), options_.end(),
-                                  [](const Option& option) { return option.is_size() && option.value().has_value(); });
-  if (found != options_.end()) return &*found;
+  const auto size = std::find_if(options_.begin(), options_.end(),
+                                 [](const Option& option) { return option.is_size() && option.value().has_value(); });
+  if (size != options_.end()) return &*size;
   return sweep_ != nullptr && !sweep_->empty() ? &options_[sweep_index_] : nullptr;
 }
 

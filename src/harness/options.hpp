@@ -179,8 +179,6 @@ class OptionSet {
   const std::string* trace_ = nullptr;
 };
 
-// ---- enumerations ----
-
 template <NamedEnum Enum>
 Enum OptionSet::parse_word(const std::string& option, const std::string& text) {
   if (const auto value = from_name<Enum>(text)) return *value;

@@ -20,7 +20,7 @@ Output::Output(const std::string& file, const std::string& format) {
   if (!file.empty()) file_.emplace(file);
   const auto& all = measure::reporters();
   reporter_ =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == format; })->make(std::cout);
+      std::find_if(all.begin(), all.end(), [&](const auto& entry) { return entry.name == format; })->make(std::cout);
 }
 
 void Output::begin(const measure::Start& start) {
@@ -45,8 +45,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json metadata(const char* what, int process, int track, const std::string& name) {
-  return {{"ph", "M"}, {"name", what}, {"pid", process}, {"tid", track}, {"args", {{"name", name}}}};
+Json metadata(const char* kind, int process, int track, const std::string& name) {
+  return {{"ph", "M"}, {"name", kind}, {"pid", process}, {"tid", track}, {"args", {{"name", name}}}};
 }
 
 }  // namespace

@@ -17,8 +17,7 @@ void write(device::Stream& stream, Real* data, std::size_t count, std::uint64_t 
 }  // namespace
 
 void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataType type, std::uint64_t seed) {
-  if (type == DataType::f32 || type == DataType::c64) return write(stream, static_cast<float*>(data), reals, seed);
-  write(stream, static_cast<double*>(data), reals, seed);
+  in_precision(type, [&](auto real) { write(stream, static_cast<decltype(real)*>(data), reals, seed); });
 }
 
 void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
@@ -35,13 +34,13 @@ void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uin
 
 Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
   const std::size_t bytes = buffer.bytes();
-  const auto* found = buffer.as<unsigned char>();
+  const auto* content = buffer.as<unsigned char>();
   const std::size_t first =
-      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return found[i] != byte_at(i, seed); });
+      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return content[i] != byte_at(i, seed); });
   if (first == bytes) return {.elements = bytes};
   return {.elements = bytes,
           .error = "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " +
-                   std::to_string(device::download(found + first, stream)) + ", must be " +
+                   std::to_string(device::download(content + first, stream)) + ", must be " +
                    std::to_string(byte_at(first, seed))};
 }
 

@@ -20,7 +20,7 @@
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 
 namespace commlens {
 
@@ -72,10 +72,10 @@ class Probe {
     stream_->wait();
     step("MPI_Allreduce", buffer.bytes(), [&] {
       transport::mpi_calls::allreduce(communicator_, buffer.data(), buffer.data(), sum_count, DataType::f64);
-      std::vector<double> found(sum_count);
-      stream_->copy(found.data(), buffer.data(), buffer.bytes());
+      std::vector<double> sums(sum_count);
+      stream_->copy(sums.data(), buffer.data(), buffer.bytes());
       stream_->wait();
-      return found == expected;
+      return sums == expected;
     });
     return valid_;
   }
@@ -122,10 +122,10 @@ class Probe {
   }
 
   [[nodiscard]] bool holds(const device::Buffer& buffer, unsigned char value) {
-    std::vector<unsigned char> found(buffer.bytes());
-    stream_->copy(found.data(), buffer.data(), found.size());
+    std::vector<unsigned char> content(buffer.bytes());
+    stream_->copy(content.data(), buffer.data(), content.size());
     stream_->wait();
-    return std::all_of(found.begin(), found.end(), [=](unsigned char byte) { return byte == value; });
+    return std::all_of(content.begin(), content.end(), [=](unsigned char byte) { return byte == value; });
   }
 
   const Communicator& communicator_;
@@ -145,7 +145,7 @@ device::Memory memory_from_arguments(int argc, char** argv) {
 
 int probe(device::Memory memory, std::unique_ptr<device::Device> device) {
   const Communicator communicator(MPI_COMM_WORLD);
-  if (!device) device = open_own_device(communicator.node().rank());
+  if (!device) device = open_rank_device(communicator.node().rank());
   Probe probe(communicator, *device, memory);
   probe.say_library();
   bool valid = true;
@@ -162,7 +162,7 @@ int run_probe(int argc, char** argv) {
     const auto memory = memory_from_arguments(argc, argv);
     say({{"probe", "begin"}, {"rank", -1}, {"call", "MPI_Init"}, {"bytes", 0}, {"memory", name(memory)}});
     const auto local_rank = local_rank_from_environment();
-    auto device = local_rank ? open_own_device(*local_rank) : nullptr;  // before MPI
+    auto device = local_rank ? open_rank_device(*local_rank) : nullptr;  // before MPI
     MPI_Init(&argc, &argv);
     const int status = probe(memory, std::move(device));
     MPI_Finalize();

@@ -114,7 +114,8 @@ measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
 
 void Run::fact(const measure::Fact& fact, measure::Value value) {
   auto& facts = record_.facts;
-  const auto known = std::find_if(facts.begin(), facts.end(), [&](const auto& one) { return one.first == fact.name; });
+  const auto known =
+      std::find_if(facts.begin(), facts.end(), [&](const auto& entry) { return entry.first == fact.name; });
   if (known != facts.end()) {
     known->second = std::move(value);
   } else {
@@ -143,7 +144,7 @@ void Run::require_declared(const Measurement& measurement) const {
   for (const measure::CaseMetric& metric : metrics) {
     const auto& declared = resources_.metrics;
     const bool known = std::any_of(declared.begin(), declared.end(),
-                                   [&](const measure::Metric& one) { return one.name == metric.metric.name; });
+                                   [&](const measure::Metric& entry) { return entry.name == metric.metric.name; });
     if (known) continue;
     throw std::logic_error(fmt::format("{} measures {}, which its BENCHMARK line does not declare", record_.benchmark,
                                        metric.metric.name));

@@ -68,8 +68,9 @@ void RanksOf::mean(std::vector<double>& values) {
   for (double& value : values) value = communicator_.sum_of_reals(value) / communicator_.size();
 }
 
-SampledRun::SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream, std::string what)
-    : measurement_(measurement), device_(device), stream_(stream), what_(std::move(what)) {}
+SampledRun::SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream,
+                       std::string subject)
+    : measurement_(measurement), device_(device), stream_(stream), subject_(std::move(subject)) {}
 
 /// Inputs of gigabytes take their time: both this and verify() count as progress.
 void SampledRun::prepare(std::size_t round) {
@@ -129,7 +130,7 @@ void SampledRun::sampled(std::size_t operations) {
   operations_ += operations;
 }
 
-void SampledRun::status(const std::string& what) { Monitor::status(what + " " + what_); }
+void SampledRun::status(const std::string& text) { Monitor::status(text + " " + subject_); }
 
 std::map<std::string, double> SampledRun::calls_per_operation(const transport::Communicator& communicator) const {
   std::map<std::string, double> calls;

@@ -61,7 +61,7 @@ class Tracer final : public StepObserver {
 class RanksOf final : public measure::Ranks {
  public:
   explicit RanksOf(const transport::Communicator& communicator) : communicator_(communicator) {}
-  [[nodiscard]] int own() const override { return communicator_.rank(); }
+  [[nodiscard]] int rank() const override { return communicator_.rank(); }
   void barrier() override { communicator_.barrier(); }
   void maximum(std::vector<double>& values) override { communicator_.maximum(values); }
   void mean(std::vector<double>& values) override;
@@ -73,8 +73,8 @@ class RanksOf final : public measure::Ranks {
 
 class SampledRun final : public measure::SampledOperation {
  public:
-  /// `what` follows "timing" in the watchdog's messages: "latency over mpi, bytes 8, device memory".
-  SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream, std::string what);
+  /// `subject` follows "timing" in the watchdog's messages: "latency over mpi, bytes 8, device memory".
+  SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream, std::string subject);
 
   void prepare(std::size_t round) override;
   void operate(std::size_t operations) override;
@@ -84,7 +84,7 @@ class SampledRun final : public measure::SampledOperation {
   void operate_in_parts() override;
   std::vector<double> seconds_in_parts() override;
   void sampled(std::size_t operations) override;
-  void status(const std::string& what) override;
+  void status(const std::string& text) override;
 
   /// Collective: the steps of the last operation in parts, of all ranks.
   [[nodiscard]] std::vector<measure::Span> spans(const transport::Communicator& communicator);
@@ -97,7 +97,7 @@ class SampledRun final : public measure::SampledOperation {
   const Measurement& measurement_;
   device::Device& device_;
   device::Stream& stream_;
-  std::string what_;
+  std::string subject_;
   CallCounts before_{};  ///< the last operations
   CallCounts calls_{};   ///< of all that were sampled
   std::size_t operations_ = 0;

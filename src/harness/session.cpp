@@ -1,7 +1,6 @@
 #include "harness/session.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +12,7 @@
 #include "base/parse.hpp"
 #include "harness/environment.hpp"
 #include "harness/placement.hpp"
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 
 namespace commlens {
 
@@ -21,7 +20,7 @@ Session::Session(Settings settings, std::unique_ptr<device::Device> device, std:
     : settings_(std::move(settings)),
       communicator_(MPI_COMM_WORLD),
       node_(communicator_.node()),
-      device_(device ? std::move(device) : open_own_device(node_.rank())),
+      device_(device ? std::move(device) : open_rank_device(node_.rank())),
       monitor_(std::make_unique<Monitor>(communicator_, node_, settings_.timeout_s)) {
   describe_start(std::move(command));
   ceilings_ = std::make_unique<Ceilings>(communicator_, *device_, start_.placement);
@@ -78,8 +77,8 @@ std::vector<device::Memory> Session::choose_memories(const Benchmark& benchmark)
   if (problem.empty()) return memories;
   const std::string refused = communicator_.first(device_->has(mine) ? "" : std::string(name(mine)));
   std::string option = "memory";
-  for (const Option& one : benchmark.options().options()) {
-    if (one.text() == refused) option = one.name();  // --from or --to rather than --memory
+  for (const Option& candidate : benchmark.options().options()) {
+    if (candidate.text() == refused) option = candidate.name();  // --from or --to rather than --memory
   }
   throw UsageError(option, refused, problem);
 }
@@ -92,7 +91,8 @@ std::vector<const transport::Description*> Session::choose_transports() const {
     return chosen;
   }
   for (const std::string& wanted : split(settings_.transports, ',')) {
-    chosen.push_back(&*std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.name == wanted; }));
+    chosen.push_back(
+        &*std::find_if(all.begin(), all.end(), [&](const auto& transport) { return transport.name == wanted; }));
   }
   return chosen;
 }

@@ -31,7 +31,7 @@ std::vector<std::string> reporter_names() {
 /// "all", or names separated by commas, of which each is known.
 std::string parse_transports(const std::string& text) {
   std::vector<std::string> names;
-  for (const auto& one : transport::all()) names.push_back(one.name);
+  for (const auto& transport : transport::all()) names.push_back(transport.name);
   if (text == "all") return text;
   std::vector<std::string> chosen;
   for (const std::string& name : split(text, ',')) {

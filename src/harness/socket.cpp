@@ -67,18 +67,18 @@ double rate_of(const std::string& interface) {
 }  // namespace
 
 std::vector<InterfaceAddress> interface_addresses(bool loopback) {
-  std::vector<InterfaceAddress> found;
+  std::vector<InterfaceAddress> addresses;
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return found;
+  if (getifaddrs(&list) != 0) return addresses;
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     if (!is_usable(*entry, loopback)) continue;
     const std::string text = text_of(entry->ifa_addr);
-    if (!text.empty()) found.push_back({entry->ifa_name, rate_of(entry->ifa_name), text});
+    if (!text.empty()) addresses.push_back({entry->ifa_name, rate_of(entry->ifa_name), text});
   }
   freeifaddrs(list);
-  std::stable_sort(found.begin(), found.end(),
+  std::stable_sort(addresses.begin(), addresses.end(),
                    [](const InterfaceAddress& a, const InterfaceAddress& b) { return a.rate_Gbps > b.rate_Gbps; });
-  return found;
+  return addresses;
 }
 
 std::string text_of(const sockaddr* address) {
@@ -93,8 +93,8 @@ AddressInfo::AddressInfo(const std::string& text, int port, int type, int family
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | (family == AF_INET6 ? AI_V4MAPPED : 0);
   hints.ai_family = family;
   hints.ai_socktype = type;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(text.c_str(), std::to_string(port).c_str(), &hints, &found) == 0) list.reset(found);
+  addrinfo* info = nullptr;
+  if (getaddrinfo(text.c_str(), std::to_string(port).c_str(), &hints, &info) == 0) list.reset(info);
 }
 
 }  // namespace commlens

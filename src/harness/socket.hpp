@@ -16,8 +16,6 @@ class Socket {
   explicit Socket(int descriptor) : descriptor_(descriptor) {}
   Socket(Socket&& other) noexcept : descriptor_(other.release()) {}
   Socket& operator=(Socket&& other) noexcept;
-  Socket(const Socket&) = delete;
-  Socket& operator=(const Socket&) = delete;
   ~Socket();
 
   [[nodiscard]] int get() const { return descriptor_; }

@@ -29,7 +29,7 @@ constexpr std::size_t receive_bytes = std::size_t{128} << 10;
 
 /// Waits for one of them; false: the time is up.
 bool wait_for(std::vector<pollfd>& waiting, double seconds) {
-  for (pollfd& one : waiting) one.revents = 0;
+  for (pollfd& connection : waiting) connection.revents = 0;
   return poll(waiting.data(), waiting.size(), std::max(1, static_cast<int>(seconds * 1000))) > 0;
 }
 
@@ -43,47 +43,6 @@ bool is_for_later(ssize_t result) { return result < 0 && (errno == EAGAIN || err
 [[noreturn]] void fail(const std::string& call, ssize_t result) {
   throw Error(fmt::format("{}: {}", call, result == 0 ? "the peer has closed the connection" : std::strerror(errno)));
 }
-
-}  // namespace
-
-// ---- connecting ----
-
-int TcpStream::listen(const Settings& settings) {
-  if (!settings.listens) return 0;
-  auto [socket, port, family] = bind_to_free_port(SOCK_STREAM);
-  if (port == 0 || ::listen(socket.get(), SOMAXCONN) != 0) return 0;
-  listener_ = std::move(socket);
-  return port;
-}
-
-/// Equal lengths for all ranks.
-std::string TcpStream::greeting(int from, int to) const { return fmt::format("{} {:10} {:10}", session_, from, to); }
-
-TcpStream::TcpStream(const transport::Communicator& communicator, int peer, Settings settings)
-    : rank_(communicator.rank()), peer_(peer) {
-  std::random_device random;
-  session_ = communicator.broadcast(fmt::format("{:08x}{:08x}", random(), random()));
-  const auto mine = interface_addresses(settings.loopback);
-  std::string card = fmt::format("{}\n{}\n", peer, listen(settings));
-  for (const InterfaceAddress& address : mine) {
-    card += fmt::format("{} {} {}\n", address.interface, address.rate_Gbps, address.text);
-  }
-  const auto cards = communicator.gather(card);
-  const auto senders = std::count_if(cards.begin(), cards.end(),
-                                     [&](const std::string& one) { return std::stoi(one) == communicator.rank(); });
-  const auto hosts = communicator.gather(host_name());
-  std::string problem;
-  if (peer >= 0) {
-    const auto& name = hosts[static_cast<std::size_t>(peer)];
-    problem = connect(cards[static_cast<std::size_t>(peer)], name, settings);
-    if (!problem.empty()) problem = fmt::format("no TCP connection from {} to {}: {}", host_name(), name, problem);
-  }
-  problem_ = communicator.first(problem);
-  if (problem_.empty()) problem_ = communicator.first(accept(static_cast<std::size_t>(senders), settings.connect_s));
-  listener_ = Socket();
-}
-
-namespace {
 
 /// A connection that is being made.
 struct Attempt {
@@ -116,8 +75,8 @@ void await(std::vector<Attempt>& attempts, double limit_s) {
   const Stopwatch stopwatch;
   while (chosen(attempts) < 0 && stopwatch.seconds() < limit_s) {
     std::vector<pollfd> waiting;
-    for (const Attempt& one : attempts) {
-      waiting.push_back({is_open(one) ? one.socket : -1, POLLOUT, 0});  // poll() leaves out a negative one
+    for (const Attempt& attempt : attempts) {
+      waiting.push_back({is_open(attempt) ? attempt.socket : -1, POLLOUT, 0});  // poll() leaves out a negative one
     }
     if (std::none_of(attempts.begin(), attempts.end(), is_open)) return;
     wait_for(waiting, limit_s - stopwatch.seconds());
@@ -128,7 +87,7 @@ void await(std::vector<Attempt>& attempts, double limit_s) {
 }
 
 /// Of this node, through which a connected socket sends; empty: unknown.
-std::string own_address(int socket) {
+std::string local_address(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
   if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) != 0) return "";
@@ -136,6 +95,41 @@ std::string own_address(int socket) {
 }
 
 }  // namespace
+
+int TcpStream::listen(const Settings& settings) {
+  if (!settings.listens) return 0;
+  auto [socket, port, family] = bind_to_free_port(SOCK_STREAM);
+  if (port == 0 || ::listen(socket.get(), SOMAXCONN) != 0) return 0;
+  listener_ = std::move(socket);
+  return port;
+}
+
+/// Equal lengths for all ranks.
+std::string TcpStream::greeting(int from, int to) const { return fmt::format("{} {:10} {:10}", session_, from, to); }
+
+TcpStream::TcpStream(const transport::Communicator& communicator, int peer, Settings settings)
+    : rank_(communicator.rank()), peer_(peer) {
+  std::random_device random;
+  session_ = communicator.broadcast(fmt::format("{:08x}{:08x}", random(), random()));
+  const auto mine = interface_addresses(settings.loopback);
+  std::string card = fmt::format("{}\n{}\n", peer, listen(settings));
+  for (const InterfaceAddress& address : mine) {
+    card += fmt::format("{} {} {}\n", address.interface, address.rate_Gbps, address.text);
+  }
+  const auto cards = communicator.gather(card);
+  const auto senders = std::count_if(cards.begin(), cards.end(),
+                                     [&](const std::string& line) { return std::stoi(line) == communicator.rank(); });
+  const auto hosts = communicator.gather(host_name());
+  std::string problem;
+  if (peer >= 0) {
+    const auto& name = hosts[static_cast<std::size_t>(peer)];
+    problem = connect(cards[static_cast<std::size_t>(peer)], name, settings);
+    if (!problem.empty()) problem = fmt::format("no TCP connection from {} to {}: {}", host_name(), name, problem);
+  }
+  problem_ = communicator.first(problem);
+  if (problem_.empty()) problem_ = communicator.first(accept(static_cast<std::size_t>(senders), settings.connect_s));
+  listener_ = Socket();
+}
 
 std::string TcpStream::connect(const std::string& card, const std::string& peer_name, const Settings& settings) {
   std::istringstream stream(card);
@@ -147,9 +141,10 @@ std::string TcpStream::connect(const std::string& card, const std::string& peer_
   std::vector<Attempt> attempts;
   for (InterfaceAddress address; stream >> address.interface >> address.rate_Gbps >> address.text;) {
     // An address that this node has, too, is that of a private network within each node.
-    const bool own = std::any_of(mine.begin(), mine.end(), [&](const auto& one) { return one.text == address.text; });
+    const bool is_local =
+        std::any_of(mine.begin(), mine.end(), [&](const auto& candidate) { return candidate.text == address.text; });
     const AddressInfo info(address.text, port, SOCK_STREAM);
-    if ((own && !settings.loopback) || port == 0 || !info.list) continue;
+    if ((is_local && !settings.loopback) || port == 0 || !info.list) continue;
     Socket socket(::socket(info.list->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!socket) continue;
     const bool at_once = ::connect(socket.get(), info.list->ai_addr, info.list->ai_addrlen) == 0;
@@ -163,9 +158,9 @@ std::string TcpStream::connect(const std::string& card, const std::string& peer_
   if (best == attempts.end()) return fmt::format("none of its addresses answers within {:g} s", settings.connect_s);
   outgoing_ = std::move(sockets[static_cast<std::size_t>(best - attempts.begin())]);
   set_no_delay(outgoing_.get());
-  const std::string own = own_address(outgoing_.get());
+  const std::string local = local_address(outgoing_.get());
   for (const InterfaceAddress& address : mine) {
-    if (own == address.text) interface_ = address.interface;
+    if (local == address.text) interface_ = address.interface;
   }
   const std::string hello = greeting(rank_, peer_);
   const auto sent = send(outgoing_.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
@@ -201,8 +196,6 @@ std::string TcpStream::accept(std::size_t expected, double limit_s) {
   }
   return "";
 }
-
-// ---- transferring ----
 
 /// This rank's messages; the peer confirms the lead, and then all.
 struct TcpStream::Sending {
@@ -281,13 +274,13 @@ double TcpStream::transfer(std::size_t lead, std::size_t messages, std::size_t b
   }
   while (!receiving.empty() || (sending && !sending->done)) {
     std::vector<pollfd> waiting;
-    for (const Receiving& one : receiving) waiting.push_back({one.socket, one.events(), 0});
+    for (const Receiving& connection : receiving) waiting.push_back({connection.socket, connection.events(), 0});
     if (sending && !sending->done) waiting.push_back({sending->socket, sending->events(), 0});
     if (!wait_for(waiting, stall_s)) {
       throw Error(fmt::format("rank {}: no byte came through a TCP connection for {:g} s", rank_, stall_s));
     }
-    for (Receiving& one : receiving) one.proceed();
-    std::erase_if(receiving, [](const Receiving& one) { return one.done(); });
+    for (Receiving& connection : receiving) connection.proceed();
+    std::erase_if(receiving, [](const Receiving& connection) { return connection.done(); });
     if (sending && !sending->done) sending->proceed();
   }
   return sending ? sending->seconds : 0;

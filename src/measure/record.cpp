@@ -7,19 +7,19 @@
 namespace commlens::measure {
 
 const Value* Record::parameter(std::string_view name) const {
-  const auto found = std::find_if(parameters.begin(), parameters.end(),
+  const auto match = std::find_if(parameters.begin(), parameters.end(),
                                   [&](const Parameter& parameter) { return parameter.name == name; });
-  return found == parameters.end() ? nullptr : &found->value;
+  return match == parameters.end() ? nullptr : &match->value;
 }
 
 const Parameter* Record::parameter_of(Role role) const {
-  const auto found = std::find_if(parameters.begin(), parameters.end(),
+  const auto match = std::find_if(parameters.begin(), parameters.end(),
                                   [&](const Parameter& parameter) { return parameter.role == role; });
-  return found == parameters.end() ? nullptr : &*found;
+  return match == parameters.end() ? nullptr : &*match;
 }
 
 std::string text_of(const Value& value) {
-  return std::visit([](const auto& one) { return fmt::format("{}", one); }, value);
+  return std::visit([](const auto& content) { return fmt::format("{}", content); }, value);
 }
 
 std::string label_of(std::string_view name, const Unit& unit) {
@@ -32,9 +32,9 @@ std::string label_of(std::string_view name, const Unit& unit) {
 std::string Metric::label() const { return given_label.empty() ? label_of(name, unit) : std::string(given_label); }
 
 const ClassicLayout* BenchmarkDeclaration::classic_layout(std::string_view format) const {
-  const auto found = std::find_if(classic.begin(), classic.end(),
+  const auto match = std::find_if(classic.begin(), classic.end(),
                                   [&](const ClassicLayout& layout) { return layout.format == format; });
-  return found == classic.end() ? nullptr : &*found;
+  return match == classic.end() ? nullptr : &*match;
 }
 
 std::vector<Metric> with_time(std::vector<Metric> metrics) {

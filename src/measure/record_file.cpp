@@ -60,8 +60,8 @@ void RecordFile::write_whole(const std::string& text) {
   std::string message = fmt::format("cannot write a record to '{}': {}", path_, reason_of(error));
   // Cut back only what this call wrote: another program may have appended to the file since.
   if (length_before && written > 0) {
-    const bool own_end = length_of(descriptor_) == *length_before + static_cast<off_t>(written);
-    if (!own_end || ::ftruncate(descriptor_, *length_before) != 0) message += "; its last line is incomplete";
+    const bool is_last = length_of(descriptor_) == *length_before + static_cast<off_t>(written);
+    if (!is_last || ::ftruncate(descriptor_, *length_before) != 0) message += "; its last line is incomplete";
   }
   throw RecordFileError(message);
 }

@@ -13,8 +13,7 @@ namespace commlens::measure {
 class RecordFile {
  public:
   explicit RecordFile(std::string path);
-  RecordFile(const RecordFile&) = delete;
-  RecordFile& operator=(const RecordFile&) = delete;
+  RecordFile(RecordFile&&) = delete;
   ~RecordFile();
 
   void append(const std::string& line);

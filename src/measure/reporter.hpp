@@ -17,8 +17,7 @@ namespace commlens::measure {
 class Reporter {
  public:
   explicit Reporter(std::ostream& out) : out_(out) {}
-  Reporter(const Reporter&) = delete;
-  Reporter& operator=(const Reporter&) = delete;
+  Reporter(Reporter&&) = delete;
   virtual ~Reporter() = default;
   virtual void begin(const Start& /*start*/) {}
   virtual void add(const Start& start, std::span<const Result> group) = 0;

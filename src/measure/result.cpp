@@ -58,6 +58,13 @@ Statistics statistics_of(std::span<const double> samples_s, const CaseMetric& me
   return summarize(values);
 }
 
+/// Of the parts of each stream, which cannot overlap with each other.
+std::map<std::string, double> seconds_of_streams(const std::vector<Part>& parts) {
+  std::map<std::string, double> of_stream;
+  for (const Part& part : parts) of_stream[part.stream] += summarize(part.samples_s).median;
+  return of_stream;
+}
+
 }  // namespace
 
 Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(record_)) {
@@ -65,7 +72,7 @@ Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(
   if (!outcome_.measured) return;
   auto metrics = record_.metrics;
   const bool has_time = std::any_of(metrics.begin(), metrics.end(),
-                                    [](const CaseMetric& one) { return one.metric.name == time_us.name; });
+                                    [](const CaseMetric& metric) { return metric.metric.name == time_us.name; });
   if (!has_time) metrics.push_back(time_us());
   for (const CaseMetric& metric : metrics) metrics_.push_back({metric, statistics_of(record_.samples_s, metric)});
   for (const Part& part : record_.parts) parts_.push_back(summarize(part.samples_s));
@@ -75,9 +82,9 @@ Result::Result(Record record) : record_(std::move(record)), outcome_(outcome_of(
 }
 
 const MetricStatistics* Result::metric(std::string_view name) const {
-  const auto found = std::find_if(metrics_.begin(), metrics_.end(),
-                                  [&](const MetricStatistics& one) { return one.metric.metric.name == name; });
-  return found == metrics_.end() ? nullptr : &*found;
+  const auto match = std::find_if(metrics_.begin(), metrics_.end(),
+                                  [&](const MetricStatistics& metric) { return metric.metric.metric.name == name; });
+  return match == metrics_.end() ? nullptr : &*match;
 }
 
 std::optional<double> Result::fraction_of(const Ceiling& ceiling, double median_s) const {
@@ -103,17 +110,6 @@ std::optional<double> Result::fraction() const {
   }
   return nearest;
 }
-
-namespace {
-
-/// Of the parts of each stream, which cannot overlap with each other.
-std::map<std::string, double> seconds_of_streams(const std::vector<Part>& parts) {
-  std::map<std::string, double> of_stream;
-  for (const Part& part : parts) of_stream[part.stream] += summarize(part.samples_s).median;
-  return of_stream;
-}
-
-}  // namespace
 
 double ideal_seconds(const std::vector<Part>& parts) {
   double longest = 0;

@@ -37,12 +37,12 @@ void Sampler::run() {
 /// Whether another batch is due: decided from times that are equal on all ranks.
 bool Sampler::more(std::size_t batches_done, double began) {
   const Repetition& repetition = sampling_.repetition;
-  const bool is_own = batches_done < repetition.batches;
-  if (batches_done == 0 || (is_own && !sampling_.limits_all)) return is_own;
-  if (!is_own && repetition.min_time_s <= 0 && repetition.until_ci_percent <= 0) return false;
+  const bool is_requested = batches_done < repetition.batches;
+  if (batches_done == 0 || (is_requested && !sampling_.limits_all)) return is_requested;
+  if (!is_requested && repetition.min_time_s <= 0 && repetition.until_ci_percent <= 0) return false;
   if (samples_.seconds.size() >= most_samples) return false;
   if (largest(clock_() - began) > repetition.max_time_s) return false;
-  if (is_own || sampled_s_ < repetition.min_time_s) return true;
+  if (is_requested || sampled_s_ < repetition.min_time_s) return true;
   if (repetition.until_ci_percent <= 0) return false;
   const auto width = relative_half_width(summarize(samples_.seconds));
   return !width || *width * 100 > repetition.until_ci_percent;
@@ -77,8 +77,8 @@ void Sampler::verify(std::size_t operations) {
   const Verdict verdict = operation_.verify(round_, operations);
   ++samples_.checks;
   samples_.elements += verdict.elements;
-  if (!verdict.error.empty() && own_error_.empty()) {
-    own_error_ = fmt::format("rank {}, after {}: {}", ranks_.own(), counted(operations, "operation"), verdict.error);
+  if (!verdict.error.empty() && rank_error_.empty()) {
+    rank_error_ = fmt::format("rank {}, after {}: {}", ranks_.rank(), counted(operations, "operation"), verdict.error);
   }
   if (!verdict.deviation) return;
   Deviation& deviation = samples_.deviation ? *samples_.deviation : samples_.deviation.emplace();
@@ -104,7 +104,7 @@ void Sampler::collect(std::vector<double> samples, double operations_per_sample)
   ranks_.maximum(samples);
   for (const double sample : samples) sampled_s_ += sample * operations_per_sample;
   samples_.seconds.insert(samples_.seconds.end(), samples.begin(), samples.end());
-  samples_.error = ranks_.first(own_error_);
+  samples_.error = ranks_.first(rank_error_);
 }
 
 /// In turns with the whole, so that clocks and temperature are the same for all of them. Results are not compared: what
@@ -154,7 +154,7 @@ double Sampler::operate_in_parts() {
 }
 
 Samples Sampler::result() {
-  if (samples_.error.empty()) samples_.error = ranks_.first(own_error_);  // of the warm-up or the last operations
+  if (samples_.error.empty()) samples_.error = ranks_.first(rank_error_);  // of the warm-up or the last operations
   for (Part& part : sampling_.parts) {
     if (!part.samples_s.empty()) samples_.parts.push_back(std::move(part));  // otherwise it ended before
   }

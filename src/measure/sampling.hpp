@@ -25,11 +25,11 @@ struct Verdict {
   std::optional<Deviation> deviation = std::nullopt;
 };
 
-/// All ranks that sample together. All functions but own() are collective, and all ranks get the same.
+/// All ranks that sample together. All functions but rank() are collective, and all ranks get the same.
 class Ranks {
  public:
   virtual ~Ranks() = default;
-  [[nodiscard]] virtual int own() const = 0;  ///< this rank
+  [[nodiscard]] virtual int rank() const = 0;  ///< this rank
   virtual void barrier() = 0;
   /// Element by element the largest over the ranks. All ranks give as many.
   virtual void maximum(std::vector<double>& values) = 0;
@@ -120,8 +120,8 @@ class Sampler {
   Ranks& ranks_;
   Clock clock_;
   Samples samples_;
-  std::string own_error_;  ///< this rank's first wrong result
-  double sampled_s_ = 0;   ///< the same on all ranks
+  std::string rank_error_;  ///< this rank's first wrong result
+  double sampled_s_ = 0;    ///< the same on all ranks
   std::size_t round_ = 0;
 };
 

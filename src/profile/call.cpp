@@ -59,13 +59,13 @@ void Call::count_communicator(MPI_Comm communicator) {
   if (profile.library.comm_size(communicator, &size) != MPI_SUCCESS) return;
   const auto value = static_cast<std::uint64_t>(size);
   const Adder adder(profile.multithreaded);
-  Counters& own = counters();
-  adder.add(own.communicators, 1);
-  adder.add(own.communicator_sizes, value);
-  const std::uint64_t smallest = own.smallest_communicator.load(std::memory_order_relaxed);
-  if (smallest == 0 || value < smallest) Adder::lower(own.smallest_communicator, value);
-  if (value > own.largest_communicator.load(std::memory_order_relaxed)) {
-    Adder::raise(own.largest_communicator, value);
+  Counters& total = counters();
+  adder.add(total.communicators, 1);
+  adder.add(total.communicator_sizes, value);
+  const std::uint64_t smallest = total.smallest_communicator.load(std::memory_order_relaxed);
+  if (smallest == 0 || value < smallest) Adder::lower(total.smallest_communicator, value);
+  if (value > total.largest_communicator.load(std::memory_order_relaxed)) {
+    Adder::raise(total.largest_communicator, value);
   }
 }
 

@@ -66,12 +66,12 @@ Addresses walk_stack(std::uintptr_t address) {
   int index = 0;
   while (index < count && at(index) != address) ++index;
   while (index < count && is_in_fortran_library(at(index))) ++index;
-  Addresses found{{address}, 1};
-  for (found.count = 0; index < count && found.count < profile.call_depth; ++index) {
-    found.values[found.count++] = at(index);
+  Addresses addresses{{address}, 1};
+  for (addresses.count = 0; index < count && addresses.count < profile.call_depth; ++index) {
+    addresses.values[addresses.count++] = at(index);
   }
-  if (found.count == 0) found = {{address}, 1};
-  return found;
+  if (addresses.count == 0) addresses = {{address}, 1};
+  return addresses;
 }
 
 /// Fills the slot that this call has reserved. `function` is stored last: it publishes the slot.

@@ -91,8 +91,7 @@ class ScopedLock {
     }
   }
   ~ScopedLock() { flag_.clear(std::memory_order_release); }
-  ScopedLock(const ScopedLock&) = delete;
-  ScopedLock& operator=(const ScopedLock&) = delete;
+  ScopedLock(ScopedLock&&) = delete;
 
  private:
   std::atomic_flag& flag_;

@@ -39,13 +39,13 @@ std::atomic_flag has_ended = ATOMIC_FLAG_INIT;
 std::atomic<pid_t> ending_thread = 0;
 std::atomic<bool> is_end_written = false;
 
-pid_t own_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
+pid_t this_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
 /// A thread of the MPI library can end the process while another one handles a signal.
 void wait_for_ending_thread() {
   constexpr timespec pause{0, 1'000'000};
   constexpr int most_pauses = 2000;
-  for (int count = 0; ending_thread != own_thread() && !is_end_written && count < most_pauses; ++count) {
+  for (int count = 0; ending_thread != this_thread() && !is_end_written && count < most_pauses; ++count) {
     nanosleep(&pause, nullptr);
   }
 }
@@ -56,7 +56,7 @@ void end(Ending ending) {
     wait_for_ending_thread();
     return;
   }
-  ending_thread = own_thread();
+  ending_thread = this_thread();
   write_rank_file(ending);
   is_end_written = true;
 }
@@ -88,11 +88,11 @@ void handle_signals() {
     const bool is_ignored = (before.sa_flags & SA_SIGINFO) == 0 && before.sa_handler == SIG_IGN;
     if (is_ours || is_ignored) continue;
     previous_actions[index] = before;
-    struct sigaction own{};
-    own.sa_handler = handle;
-    own.sa_flags = before.sa_flags & (SA_ONSTACK | SA_RESTART);  // as the program set them
-    sigemptyset(&own.sa_mask);
-    sigaction(signals[index], &own, nullptr);
+    struct sigaction action{};
+    action.sa_handler = handle;
+    action.sa_flags = before.sa_flags & (SA_ONSTACK | SA_RESTART);  // as the program set them
+    sigemptyset(&action.sa_mask);
+    sigaction(signals[index], &action, nullptr);
   }
 }
 
@@ -105,11 +105,11 @@ bool is_set(const char* name) {
 
 /// Processes that the rank starts are not profiled.
 void remove_from_ld_preload() {
-  Dl_info own{};
+  Dl_info library{};
   const char* preloaded = std::getenv("LD_PRELOAD");
-  if (preloaded == nullptr || dladdr(&profile, &own) == 0) return;
-  const std::size_t length = std::strlen(own.dli_fname);
-  if (std::strncmp(preloaded, own.dli_fname, length) != 0) return;
+  if (preloaded == nullptr || dladdr(&profile, &library) == 0) return;
+  const std::size_t length = std::strlen(library.dli_fname);
+  if (std::strncmp(preloaded, library.dli_fname, length) != 0) return;
   if (preloaded[length] == '\0') {
     unsetenv("LD_PRELOAD");
   } else if (preloaded[length] == ':') {
@@ -134,16 +134,9 @@ void identify_from_launcher() {
 }
 
 const char* name_of_level(int level) {
-  switch (level) {
-    case MPI_THREAD_SINGLE:
-      return "single";
-    case MPI_THREAD_FUNNELED:
-      return "funneled";
-    case MPI_THREAD_SERIALIZED:
-      return "serialized";
-    default:
-      return "multiple";
-  }
+  if (level == MPI_THREAD_SINGLE) return "single";
+  if (level == MPI_THREAD_FUNNELED) return "funneled";
+  return level == MPI_THREAD_SERIALIZED ? "serialized" : "multiple";
 }
 
 /// Ends a program of an MPI with another ABI: its handles have another size, so the wrappers cannot

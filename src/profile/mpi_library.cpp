@@ -36,9 +36,9 @@ void* find_in_modules(const char* name) {
   for (int index = 0; index < files.count; ++index) {
     void* module = dlopen(files.names[index], RTLD_LAZY | RTLD_NOLOAD);
     if (module == nullptr) continue;
-    void* found = dlsym(module, name);
+    void* symbol = dlsym(module, name);
     dlclose(module);
-    if (found != nullptr) return found;
+    if (symbol != nullptr) return symbol;
   }
   return nullptr;
 }
@@ -56,19 +56,19 @@ void find_into(Result& function, const char* name) {
 }  // namespace
 
 void* find_next(const char* name) {
-  void* found = dlsym(RTLD_NEXT, name);
-  return found != nullptr ? found : find_in_modules(name);
+  void* symbol = dlsym(RTLD_NEXT, name);
+  return symbol != nullptr ? symbol : find_in_modules(name);
 }
 
 void* find_next(const char* const* names) {
   for (; *names != nullptr; ++names) {
-    if (void* found = find_next(*names)) return found;
+    if (void* symbol = find_next(*names)) return symbol;
   }
   return nullptr;
 }
 
 void* find_or_exit(const char* const* names) {
-  if (void* found = find_next(names)) return found;
+  if (void* symbol = find_next(names)) return symbol;
   const auto print = [](const char* text) { return write(STDERR_FILENO, text, std::strlen(text)); };
   const bool is_printed =
       print("commlens profile: the MPI library has no ") > 0 && print(*names) > 0 && print("\n") > 0;

@@ -80,10 +80,10 @@ const Peers::Translation* Peers::translate(MPI_Group group, std::uintptr_t handl
     used_ = 0;  // start again: a program that creates so many no longer uses the oldest
     translations_used_ = 0;
   }
-  int* own = ranks_ + used_;
-  int* numbers = own + count;  // scratch space until the next translation
+  int* world_ranks = ranks_ + used_;
+  int* numbers = world_ranks + count;  // scratch space until the next translation
   std::iota(numbers, numbers + count, 0);
-  profile.library.group_translate_ranks(group, count, numbers, world_group_, own);
+  profile.library.group_translate_ranks(group, count, numbers, world_group_, world_ranks);
   profile.library.group_free(&group);
   translations_[translations_used_] = {handle, is_window, used_, count};
   used_ += count;

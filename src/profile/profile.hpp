@@ -94,13 +94,12 @@ class Call {
     is_counted_ = depth_++ == 0 && profile.active;
   }
   ~Call() { --depth_; }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  Call(Call&&) = delete;
 
   [[nodiscard]] bool is_counted() const { return is_counted_; }
 
   void begin() {
-    thread_ = &profile.threads.own();
+    thread_ = &profile.threads.current();
     if (profile.records_call_sites) find_site();
     start_ = profile.clock.ticks();
     thread_->since.store(start_, std::memory_order_relaxed);
@@ -109,11 +108,11 @@ class Call {
   void end() {
     ticks_ = profile.clock.ticks() - start_;
     thread_->function.store(0, std::memory_order_relaxed);
-    Counters& own = counters();
+    Counters& total = counters();
     const Adder adder(profile.multithreaded);
-    adder.add(own.calls, 1);
-    adder.add(own.ticks, ticks_);
-    if (own.max_ticks.load(std::memory_order_relaxed) < ticks_) Adder::raise(own.max_ticks, ticks_);
+    adder.add(total.calls, 1);
+    adder.add(total.ticks, ticks_);
+    if (total.max_ticks.load(std::memory_order_relaxed) < ticks_) Adder::raise(total.max_ticks, ticks_);
     if (call_site_ != nullptr) count_call_site();
     if (thread_->open_regions > 0) profile.regions.add(*thread_, function_, ticks_);
   }

@@ -144,23 +144,22 @@ void write_frames(JsonWriter& writer, int slot) {
 
 void write_call_sites(JsonWriter& writer, const Scale& scale) {
   writer.field("dropped_call_sites", value_of(profile.dropped_call_sites));
-  writer.key("call_sites");
-  writer.open('[');
-  for (int slot = 0; profile.records_call_sites && slot < max_call_sites; ++slot) {
-    const CallSite& site = profile.call_sites[slot];
-    const int function = site.function.load(std::memory_order_acquire) - 1;
-    if (function < 0) continue;
-    const OpenCalls open = open_calls([&site](const Thread& thread) { return thread.call_site == &site; });
-    writer.open('{');
-    writer.field("function", functions[function].name);
-    write_frames(writer, slot);
-    writer.field("calls", value_of(site.calls) + open.calls);
-    writer.field("time_ns", scale.nanoseconds(value_of(site.ticks) + open.ticks));
-    writer.field("waiting_ns", scale.nanoseconds(site.waiting_ticks));
-    writer.field("bytes", value_of(site.bytes));
-    writer.close('}');
-  }
-  writer.close(']');
+  writer.field("call_sites", "[]", [&] {
+    for (int slot = 0; profile.records_call_sites && slot < max_call_sites; ++slot) {
+      const CallSite& site = profile.call_sites[slot];
+      const int function = site.function.load(std::memory_order_acquire) - 1;
+      if (function < 0) continue;
+      const OpenCalls open = open_calls([&site](const Thread& thread) { return thread.call_site == &site; });
+      writer.open('{');
+      writer.field("function", functions[function].name);
+      write_frames(writer, slot);
+      writer.field("calls", value_of(site.calls) + open.calls);
+      writer.field("time_ns", scale.nanoseconds(value_of(site.ticks) + open.ticks));
+      writer.field("waiting_ns", scale.nanoseconds(site.waiting_ticks));
+      writer.field("bytes", value_of(site.bytes));
+      writer.close('}');
+    }
+  });
 }
 
 /// The time since a region that is still open was entered.
@@ -223,32 +222,12 @@ void write_cpus(JsonWriter& writer) {
   });
 }
 
-}  // namespace
-
-std::uint64_t queued_nanoseconds() {
-  char text[128] = {};
-  const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  const char* second = length > 0 ? std::strchr(text, ' ') : nullptr;
-  return second != nullptr ? std::strtoull(second + 1, nullptr, 10) : 0;
-}
-
-namespace {
-
 void write_environment(JsonWriter& writer) {
-  writer.key("environment");
-  writer.open('{');
-  for (char** entry = environ; profile.rank == 0 && *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    const std::string_view name(*entry, equals);
-    const std::string_view value(*entry + equals + 1);
-    if (environment::is_recorded(name, value)) writer.field(name, value);
-  }
-  writer.close('}');
+  writer.field("environment", "{}", [&] {
+    if (profile.rank != 0) return;
+    environment::for_each_recorded(environ,
+                                   [&](std::string_view name, std::string_view value) { writer.field(name, value); });
+  });
 }
 
 void write_profile(JsonWriter& writer, Ending ending) {
@@ -303,6 +282,16 @@ void write_text_file(const char* kind, const char* text) {
 }
 
 }  // namespace
+
+std::uint64_t queued_nanoseconds() {
+  char text[128] = {};
+  const int file = open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  const char* second = length > 0 ? std::strchr(text, ' ') : nullptr;
+  return second != nullptr ? std::strtoull(second + 1, nullptr, 10) : 0;
+}
 
 void announce_rank() {
   const int descriptor = create(profile.temporary_file);

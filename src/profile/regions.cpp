@@ -25,7 +25,7 @@ int Regions::find_or_add(const char* name) {
 }
 
 void Regions::begin(const char* name) {
-  Thread& thread = profile.threads.own();
+  Thread& thread = profile.threads.current();
   const int region = thread.open_regions < max_open_regions ? find_or_add(name) : -1;
   const Adder adder(profile.multithreaded);
   if (region < 0) {
@@ -39,7 +39,7 @@ void Regions::begin(const char* name) {
 }
 
 void Regions::end(const char* name) {
-  Thread& thread = profile.threads.own();
+  Thread& thread = profile.threads.current();
   int first = thread.open_regions - 1;
   while (first >= 0 && std::strcmp(regions_[thread.regions[first]].name, name) != 0) --first;
   if (first < 0) return;  // it was not begun

@@ -12,7 +12,7 @@ bool has_ended(pid_t thread) { return syscall(SYS_tgkill, getpid(), thread, 0) !
 
 }  // namespace
 
-constinit thread_local Thread* Threads::own_ = nullptr;
+constinit thread_local Thread* Threads::current_ = nullptr;
 
 Thread& Threads::claim() {
   const auto id = static_cast<pid_t>(syscall(SYS_gettid));

@@ -35,9 +35,9 @@ constexpr int max_threads = 256;  // at a time; what further ones are doing is u
 class Threads {
  public:
   /// The calling thread's.
-  Thread& own() {
-    if (own_ == nullptr) own_ = &claim();
-    return *own_;
+  Thread& current() {
+    if (current_ == nullptr) current_ = &claim();
+    return *current_;
   }
   /// How many there were at a time, at most.
   [[nodiscard]] int count() const { return used_.load(std::memory_order_acquire); }
@@ -47,7 +47,7 @@ class Threads {
   Thread& claim();
 
   // A preloaded library can use the fast model of thread-local variables.
-  static constinit thread_local Thread* own_ __attribute__((tls_model("initial-exec")));
+  static constinit thread_local Thread* current_ __attribute__((tls_model("initial-exec")));
 
   Thread threads_[max_threads] = {};
   Thread overflow_ = {};

@@ -38,10 +38,7 @@ FunctionSpace::FunctionSpace(Mesh mesh, const Context& context)
 
 std::vector<double> FunctionSpace::from_nodes(const std::vector<double>& nodal) const {
   std::vector<double> vector(length());
-  for (std::size_t node = 0; node < nodal.size(); ++node) {
-    const std::uint32_t unknown = numbering_.of_node[node];
-    if (unknown != Numbering::fixed) vector[unknown & ~Numbering::by_several] += nodal[node];
-  }
+  numbering_.for_each_unknown([&](std::size_t node, std::uint32_t unknown) { vector[unknown] += nodal[node]; });
   return vector;
 }
 

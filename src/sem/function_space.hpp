@@ -18,8 +18,7 @@ class FunctionSpace {
  public:
   /// Collective. What the context refers to must outlive it.
   FunctionSpace(Mesh mesh, const Context& context);
-  FunctionSpace(const FunctionSpace&) = delete;
-  FunctionSpace& operator=(const FunctionSpace&) = delete;
+  FunctionSpace(FunctionSpace&&) = delete;
 
   [[nodiscard]] const Mesh& mesh() const { return mesh_; }
   [[nodiscard]] int order() const { return mesh_.shape().order; }

@@ -21,6 +21,14 @@ struct Numbering {
   std::size_t owned = 0;  ///< unknowns 0 … owned - 1 belong to this rank: each belongs to the lowest rank that has it
   std::size_t alone = 0;  ///< of unknowns 0 … alone - 1, which are owned, there is one node on this rank
   gather_scatter::Sharing sharing;  ///< of unknowns, not of nodes
+
+  /// Calls visit(node, unknown), without the flag, for every node that has an unknown.
+  template <class Visit>
+  void for_each_unknown(Visit visit) const {
+    for (std::size_t node = 0; node < of_node.size(); ++node) {
+      if (of_node[node] != fixed) visit(node, of_node[node] & ~by_several);
+    }
+  }
 };
 
 /// Collective. Unknowns are numbered in the order of the nodes, so that those of one element are adjacent; but first

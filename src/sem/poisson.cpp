@@ -91,7 +91,9 @@ class PoissonOf final : public Poisson<Real> {
                                  .unknowns = unknowns_.as<std::uint32_t>(),
                                  .maps = maps_.as<TrilinearOf<Real>>(),
                                  .factors = factors_.as<Real>()};
-    if (stream.on_gpu()) return apply_on_gpu(gll_, call, stream);
+    if constexpr (device::has_gpu_backend) {
+      if (stream.on_gpu()) return apply_on_gpu(gll_, call, stream);
+    }
     apply_on_host(gll_, call, stream);
   }
 

@@ -54,8 +54,7 @@ class Vector {
     HYPRE_CALL(HYPRE_IJVectorInitialize, vector_);
     HYPRE_CALL(HYPRE_IJVectorAssemble, vector_);
   }
-  Vector(const Vector&) = delete;
-  Vector& operator=(const Vector&) = delete;
+  Vector(Vector&&) = delete;
   ~Vector() { HYPRE_IJVectorDestroy(vector_); }
 
   void set(const std::vector<HYPRE_BigInt>& rows, const std::vector<double>& values) {
@@ -83,15 +82,14 @@ class Matrix {
     HYPRE_CALL(HYPRE_IJMatrixSetObjectType, matrix_, HYPRE_PARCSR);
     HYPRE_CALL(HYPRE_IJMatrixInitialize, matrix_);
     for (const CoarseMatrix::Entry& entry : entries.entries) {
-      HYPRE_Int one = 1;
+      HYPRE_Int columns = 1;
       const HYPRE_BigInt row = number(entry.row);
       const HYPRE_BigInt column = number(entry.column);
-      HYPRE_CALL(HYPRE_IJMatrixAddToValues, matrix_, 1, &one, &row, &column, &entry.value);
+      HYPRE_CALL(HYPRE_IJMatrixAddToValues, matrix_, 1, &columns, &row, &column, &entry.value);
     }
     HYPRE_CALL(HYPRE_IJMatrixAssemble, matrix_);
   }
-  Matrix(const Matrix&) = delete;
-  Matrix& operator=(const Matrix&) = delete;
+  Matrix(Matrix&&) = delete;
   ~Matrix() { HYPRE_IJMatrixDestroy(matrix_); }
 
   HYPRE_ParCSRMatrix parallel() {
@@ -122,8 +120,7 @@ class BoomerAmg final : public CoarseSolver {
     // hypre 2.26 writes beyond its arrays in the set-up for a matrix without rows.
     if (context.communicator.sum(static_cast<std::int64_t>(entries_.rows)) > 0) set_up();
   }
-  BoomerAmg(const BoomerAmg&) = delete;
-  BoomerAmg& operator=(const BoomerAmg&) = delete;
+  BoomerAmg(BoomerAmg&&) = delete;
   ~BoomerAmg() override {
     if (solver_ != nullptr) HYPRE_BoomerAMGDestroy(solver_);
   }

@@ -17,6 +17,59 @@ namespace {
 
 std::size_t padded(std::size_t length) { return (length + 63) / 64 * 64; }
 
+/// From -1 to 1, by splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
+float random_number(std::int64_t id) {
+  std::uint64_t z = static_cast<std::uint64_t>(id) * 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return static_cast<float>(static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1);
+}
+
+std::vector<float> random_vector(const sem::FunctionSpace& space) {
+  const auto ids = space.mesh().ids();
+  std::vector<float> vector(space.length());
+  space.numbering().for_each_unknown(
+      [&](std::size_t node, std::uint32_t unknown) { vector[unknown] = random_number(ids[node]); });
+  return vector;
+}
+
+/// Vectors of one level, and what Arnoldi's method does with them.
+class Vectors {
+ public:
+  Vectors(const sem::FunctionSpace& space, const Context& context)
+      : context_(context),
+        length_(space.length()),
+        counted_(space.numbering().owned),
+        scratch_(context.allocate(device::sum_scratch_bytes)),
+        result_(context.allocate(sizeof(double))) {
+    context.stream.fill(scratch_.data(), 0, scratch_.bytes());
+  }
+
+  double product(const float* a, const float* b) {
+    device::launch_sum(
+        context_.stream, counted_, scratch_.data(), result_.as<double>(),
+        COMMLENS_LAMBDA(std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(b[i]); });
+    return context_.communicator.sum_of_reals(device::download(result_.as<double>(), context_.stream));
+  }
+
+  void scale(float* a, double factor) {
+    const auto by = static_cast<float>(factor);
+    device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] *= by; });
+  }
+
+  void subtract(float* a, double factor, const float* b) {
+    const auto by = static_cast<float>(factor);
+    device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] -= by * b[i]; });
+  }
+
+ private:
+  const Context& context_;
+  std::size_t length_;
+  std::size_t counted_;
+  device::Buffer scratch_;
+  device::Buffer result_;
+};
+
 }  // namespace
 
 Chebyshev::Chebyshev(Level<float>& level, Preconditioner& preconditioner, std::size_t degree, Bounds bounds,
@@ -73,66 +126,6 @@ void Chebyshev::smooth(const float* b, float* x, bool from_zero, device::Stream&
     rho = next;
   }
 }
-
-namespace {
-
-/// From -1 to 1, by splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
-float random_number(std::int64_t id) {
-  std::uint64_t z = static_cast<std::uint64_t>(id) * 0x9E3779B97F4A7C15;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return static_cast<float>(static_cast<double>((z ^ (z >> 31)) >> 11) * 0x1p-52 - 1);
-}
-
-std::vector<float> random_vector(const sem::FunctionSpace& space) {
-  const auto ids = space.mesh().ids();
-  std::vector<float> vector(space.length());
-  for (std::size_t node = 0; node < ids.size(); ++node) {
-    const std::uint32_t unknown = space.numbering().of_node[node];
-    if (unknown == sem::Numbering::fixed) continue;
-    vector[unknown & ~sem::Numbering::by_several] = random_number(ids[node]);
-  }
-  return vector;
-}
-
-/// Vectors of one level, and what Arnoldi's method does with them.
-class Vectors {
- public:
-  Vectors(const sem::FunctionSpace& space, const Context& context)
-      : context_(context),
-        length_(space.length()),
-        counted_(space.numbering().owned),
-        scratch_(context.allocate(device::sum_scratch_bytes)),
-        result_(context.allocate(sizeof(double))) {
-    context.stream.fill(scratch_.data(), 0, scratch_.bytes());
-  }
-
-  double product(const float* a, const float* b) {
-    device::launch_sum(
-        context_.stream, counted_, scratch_.data(), result_.as<double>(),
-        COMMLENS_LAMBDA(std::size_t i) { return static_cast<double>(a[i]) * static_cast<double>(b[i]); });
-    return context_.communicator.sum_of_reals(device::download(result_.as<double>(), context_.stream));
-  }
-
-  void scale(float* a, double factor) {
-    const auto by = static_cast<float>(factor);
-    device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] *= by; });
-  }
-
-  void subtract(float* a, double factor, const float* b) {
-    const auto by = static_cast<float>(factor);
-    device::launch(context_.stream, length_, COMMLENS_LAMBDA(std::size_t i) { a[i] -= by * b[i]; });
-  }
-
- private:
-  const Context& context_;
-  std::size_t length_;
-  std::size_t counted_;
-  device::Buffer scratch_;
-  device::Buffer result_;
-};
-
-}  // namespace
 
 double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std::size_t steps, const Context& context) {
   const sem::FunctionSpace& space = level.space();

@@ -155,19 +155,6 @@ class CoarseCg final : public CoarseSolver {
   device::Buffer scalars_;
 };
 
-}  // namespace
-
-std::unique_ptr<CoarseSolver> make_coarse_cg(Level<float>& level, std::size_t steps, const Context& context,
-                                             const Observation& observation) {
-  return std::make_unique<CoarseCg>(level, steps, context, observation);
-}
-
-// ---- by every rank for the whole mesh ----
-
-namespace {
-
-using sem::Numbering;
-
 /// The context of a rank that is alone: nothing of it is exchanged.
 Context alone(const Context& context, const transport::Communicator& self) {
   return {self,           context.transport, context.device,          context.memory,
@@ -179,16 +166,13 @@ sem::Mesh whole_mesh(const sem::Shape& shape) { return {shape, sem::Partition(sh
 /// By unknown of this rank: its place in a vector of the whole mesh.
 std::vector<std::uint32_t> places_of(const sem::FunctionSpace& space, const sem::FunctionSpace& whole) {
   std::unordered_map<std::int64_t, std::uint32_t> unknowns;
-  const auto for_each_unknown = [](const sem::FunctionSpace& of, auto function) {
-    const auto ids = of.mesh().ids();
-    for (std::size_t node = 0; node < ids.size(); ++node) {
-      const std::uint32_t unknown = of.numbering().of_node[node];
-      if (unknown != Numbering::fixed) function(ids[node], unknown & ~Numbering::by_several);
-    }
-  };
-  for_each_unknown(whole, [&](std::int64_t id, std::uint32_t unknown) { unknowns[id] = unknown; });
+  const auto all_ids = whole.mesh().ids();
+  const auto ids = space.mesh().ids();
   std::vector<std::uint32_t> places(space.length());
-  for_each_unknown(space, [&](std::int64_t id, std::uint32_t unknown) { places[unknown] = unknowns.at(id); });
+  whole.numbering().for_each_unknown(
+      [&](std::size_t node, std::uint32_t unknown) { unknowns[all_ids[node]] = unknown; });
+  space.numbering().for_each_unknown(
+      [&](std::size_t node, std::uint32_t unknown) { places[unknown] = unknowns.at(ids[node]); });
   return places;
 }
 
@@ -255,6 +239,11 @@ class ReplicatedCg final : public CoarseSolver {
 };
 
 }  // namespace
+
+std::unique_ptr<CoarseSolver> make_coarse_cg(Level<float>& level, std::size_t steps, const Context& context,
+                                             const Observation& observation) {
+  return std::make_unique<CoarseCg>(level, steps, context, observation);
+}
 
 std::unique_ptr<CoarseSolver> make_replicated_cg(Level<float>& level, const LevelOptions& options, std::size_t steps,
                                                  const Context& context, const Observation& observation) {

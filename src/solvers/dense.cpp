@@ -51,9 +51,9 @@ std::vector<std::complex<double>> eigenvalues(std::vector<double> matrix) {
   std::vector<double> imaginary(size);
   const int work_size = 34 * n;
   std::vector<double> work(static_cast<std::size_t>(work_size));
-  const int one = 1;
+  const int ldv = 1;
   int info = 0;
-  COMMLENS_DGEEV("N", "N", &n, matrix.data(), &n, real.data(), imaginary.data(), nullptr, &one, nullptr, &one,
+  COMMLENS_DGEEV("N", "N", &n, matrix.data(), &n, real.data(), imaginary.data(), nullptr, &ldv, nullptr, &ldv,
                  work.data(), &work_size, &info, 1, 1);
   check(info, "dgeev");
   std::vector<std::complex<double>> values;

@@ -62,7 +62,7 @@ Matrices matrices_of(const sem::Gll& gll, const Lengths& lengths) {
   const std::size_t extended = n + 2;
   const auto reference = reference_stiffness(gll);
   Matrices matrices{.stiffness = std::vector<double>(extended * extended), .mass = std::vector<double>(extended)};
-  add({.first = 0, .count = n, .at = 1, .length = lengths.own}, gll, reference, matrices);
+  add({.first = 0, .count = n, .at = 1, .length = lengths.element}, gll, reference, matrices);
   if (lengths.before > 0) {
     add({.first = n - 2, .count = 2, .at = 0, .length = lengths.before}, gll, reference, matrices);
   } else {

@@ -14,7 +14,7 @@ namespace commlens::solvers {
 /// of the domain.
 struct Lengths {
   double before = 0;
-  double own = 0;
+  double element = 0;
   double after = 0;
 };
 

@@ -28,8 +28,7 @@ class Fgmres {
 
   Fgmres(Level<double>& level, Precondition precondition, const Options& options, const Context& context,
          const Observation& observation);
-  Fgmres(const Fgmres&) = delete;
-  Fgmres& operator=(const Fgmres&) = delete;
+  Fgmres(Fgmres&&) = delete;
 
   /// Solves A x = b, starting from x = 0. Collective; waits for the stream. `heartbeat` is called in every iteration.
   Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});

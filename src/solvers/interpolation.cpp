@@ -10,7 +10,10 @@ namespace commlens::solvers {
 namespace {
 
 void interpolate(const InterpolationCall& call, device::Stream& stream) {
-  stream.on_gpu() ? interpolate_on_gpu(call, stream) : interpolate_on_host(call, stream);
+  if constexpr (device::has_gpu_backend) {
+    if (stream.on_gpu()) return interpolate_on_gpu(call, stream);
+  }
+  interpolate_on_host(call, stream);
 }
 
 std::vector<float> transposed(const std::vector<float>& matrix, std::size_t rows) {

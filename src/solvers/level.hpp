@@ -51,8 +51,7 @@ class Level {
   /// Collective. All that it is given must outlive it. Throws Error where the method is not supported.
   Level(const sem::FunctionSpace& space, const LevelOptions& options, const Context& context,
         const Observation& observation);
-  Level(const Level&) = delete;
-  Level& operator=(const Level&) = delete;
+  Level(Level&&) = delete;
 
   [[nodiscard]] const sem::FunctionSpace& space() const { return space_; }
   [[nodiscard]] std::size_t length() const { return space_.length(); }

@@ -44,13 +44,9 @@ Multigrid::Multigrid(const sem::FunctionSpace& finest, const Options& options, c
 
 std::unique_ptr<CoarseSolver> Multigrid::make_coarse(const Options& options, const Context& context) {
   Level<float>& level = *levels_.back();
-  switch (options.coarse) {
-    case Coarse::boomeramg:
-      return make_boomeramg(level, context, observation_);
-    case Coarse::cg_replicated:
-      return make_replicated_cg(level, options.level, options.coarse_steps, context, observation_);
-    case Coarse::cg:
-      break;
+  if (options.coarse == Coarse::boomeramg) return make_boomeramg(level, context, observation_);
+  if (options.coarse == Coarse::cg_replicated) {
+    return make_replicated_cg(level, options.level, options.coarse_steps, context, observation_);
   }
   return make_coarse_cg(level, options.coarse_steps, context, observation_);
 }

@@ -32,8 +32,7 @@ class Multigrid {
   /// Collective. What it is given must outlive it.
   Multigrid(const sem::FunctionSpace& finest, const Options& options, const Context& context,
             const Observation& observation);
-  Multigrid(const Multigrid&) = delete;
-  Multigrid& operator=(const Multigrid&) = delete;
+  Multigrid(Multigrid&&) = delete;
 
   /// Queues x, an approximate solution of A x = b. Collective.
   void apply(const float* b, float* x, device::Stream& stream) { cycle(0, b, x, stream); }

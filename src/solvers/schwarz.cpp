@@ -30,11 +30,11 @@ class Places {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       if (node[axis] == 0 || node[axis] == shape_.elements[axis] * order) return Numbering::fixed;
     }
-    if (const auto found = elements_.find(key(place)); found != elements_.end()) {
+    if (const auto element = elements_.find(key(place)); element != elements_.end()) {
       const std::size_t n = order + 1;
       const auto inside = [&](std::size_t axis) { return node[axis] - place[axis] * order; };
       const std::size_t index = inside(0) + n * (inside(1) + n * inside(2));
-      return space_.numbering().of_node[found->second * n * n * n + index] & ~Numbering::by_several;
+      return space_.numbering().of_node[element->second * n * n * n + index] & ~Numbering::by_several;
     }
     const auto next = static_cast<std::uint32_t>(space_.length() + ghost_ids_.size());
     const std::int64_t id = sem::id_of(shape_, node);
@@ -92,37 +92,12 @@ std::vector<std::int64_t> ids_of(const sem::FunctionSpace& space, const std::vec
   const Numbering& numbering = space.numbering();
   const auto ids = space.mesh().ids();
   std::vector<std::int64_t> result(space.length());
-  for (std::size_t node = 0; node < ids.size(); ++node) {
-    const std::uint32_t unknown = numbering.of_node[node];
-    if (unknown == Numbering::fixed) continue;
-    const std::uint32_t place = unknown & ~Numbering::by_several;
-    if (place < numbering.owned) result[place] = ids[node];
-  }
+  numbering.for_each_unknown([&](std::size_t node, std::uint32_t unknown) {
+    if (unknown < numbering.owned) result[unknown] = ids[node];
+  });
   result.insert(result.end(), ghost_ids.begin(), ghost_ids.end());
   return result;
 }
-
-}  // namespace
-
-Extension extend(const sem::FunctionSpace& space, const transport::Communicator& communicator) {
-  const sem::Mesh& mesh = space.mesh();
-  Places places(space);
-  Extension extension;
-  const std::size_t n = mesh.gll().points.size();
-  extension.neighbors.reserve(6 * n * n * mesh.elements());
-  for (std::size_t element = 0; element < mesh.elements(); ++element) {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      for (const bool upper : {false, true}) add_face(mesh, element, axis, upper, places, extension.neighbors);
-    }
-  }
-  extension.ghosts = places.ghost_ids().size();
-  extension.sharing = gather_scatter::discover(ids_of(space, places.ghost_ids()), communicator);
-  return extension;
-}
-
-namespace {
-
-using sem::Extents;
 
 /// The mean distance between opposite nodes of the element's two faces in a direction.
 double mean_length(const sem::Vertices& vertices, const std::vector<double>& points, std::size_t axis) {
@@ -146,7 +121,7 @@ Lengths lengths_of(const sem::Mesh& mesh, const Extents& place, std::size_t axis
   const auto length = [&](const Extents& of) {
     return mean_length(sem::vertices_of(mesh.shape(), of), mesh.gll().points, axis);
   };
-  Lengths lengths{.own = length(place)};
+  Lengths lengths{.element = length(place)};
   Extents neighbor = place;
   if (place[axis] > 0) {
     neighbor[axis] = place[axis] - 1;
@@ -181,6 +156,22 @@ std::vector<float> eigen_of(const sem::Mesh& mesh) {
 }
 
 }  // namespace
+
+Extension extend(const sem::FunctionSpace& space, const transport::Communicator& communicator) {
+  const sem::Mesh& mesh = space.mesh();
+  Places places(space);
+  Extension extension;
+  const std::size_t n = mesh.gll().points.size();
+  extension.neighbors.reserve(6 * n * n * mesh.elements());
+  for (std::size_t element = 0; element < mesh.elements(); ++element) {
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      for (const bool upper : {false, true}) add_face(mesh, element, axis, upper, places, extension.neighbors);
+    }
+  }
+  extension.ghosts = places.ghost_ids().size();
+  extension.sharing = gather_scatter::discover(ids_of(space, places.ghost_ids()), communicator);
+  return extension;
+}
 
 Schwarz::Schwarz(Level<float>& level, const LevelOptions& options, const Context& context,
                  const Observation& observation)
@@ -229,7 +220,10 @@ void Schwarz::apply(float* input, float* output, device::Stream& stream) {
                            .eigen = eigen_.as<float>(),
                            .weights = level_.space().weights()};
     const int order = level_.space().order();
-    stream.on_gpu() ? schwarz_on_gpu(order, call, stream) : schwarz_on_host(order, call, stream);
+    if constexpr (device::has_gpu_backend) {
+      if (stream.on_gpu()) return schwarz_on_gpu(order, call, stream);
+    }
+    schwarz_on_host(order, call, stream);
   });
 }
 

@@ -45,15 +45,15 @@ struct alignas(64) Activity {
   std::array<char, 240> status{};            ///< "timing latency over mpi, 4 B, device to device"
 };
 
-namespace own {
+namespace detail {
 inline Activity before_sharing;
 inline std::atomic<Activity*> activity{&before_sharing};
-}  // namespace own
+}  // namespace detail
 
 /// Of this process; in private memory until set_activity(). Inline, as it belongs to each operation that is timed.
-inline Activity& activity() { return *own::activity.load(std::memory_order_relaxed); }
+inline Activity& activity() { return *detail::activity.load(std::memory_order_relaxed); }
 /// `shared` must outlive the process's last operation.
-inline void set_activity(Activity& shared) { own::activity.store(&shared, std::memory_order_release); }
+inline void set_activity(Activity& shared) { detail::activity.store(&shared, std::memory_order_release); }
 
 /// How many times this process has made each call. Only the thread that communicates writes it.
 using CallCounts = std::array<std::uint64_t, Call::most>;
@@ -69,8 +69,7 @@ class InCall {
     activity().call.store(call.index(), std::memory_order_relaxed);
     call_counts()[call.index()] += times;
   }
-  InCall(const InCall&) = delete;
-  InCall& operator=(const InCall&) = delete;
+  InCall(InCall&&) = delete;
   ~InCall() { activity().call.store(0, std::memory_order_relaxed); }
 };
 

@@ -62,8 +62,7 @@ gpuStream_t native(device::Stream& stream) { return static_cast<gpuStream_t>(str
 class Group {
  public:
   Group() { CCL_CALL(ncclGroupStart); }
-  Group(const Group&) = delete;
-  Group& operator=(const Group&) = delete;
+  Group(Group&&) = delete;
   ~Group() {
     if (open_) (void)ncclGroupEnd();
   }
@@ -128,8 +127,7 @@ class CclTransport final : public Transport {
     std::copy(text.begin(), text.end(), id.internal);
     CCL_CALL(ncclCommInitRank, &communicator_, communicator.size(), id, communicator.rank());
   }
-  CclTransport(const CclTransport&) = delete;
-  CclTransport& operator=(const CclTransport&) = delete;
+  CclTransport(CclTransport&&) = delete;
   ~CclTransport() override {
     if (communicator_ != nullptr) (void)ncclCommDestroy(communicator_);
   }
@@ -161,16 +159,8 @@ class CclTransport final : public Transport {
     Group group;
     for (std::size_t rank = 0; rank < sends.size(); ++rank) {
       const int peer = static_cast<int>(rank);
-      const Piece& out = sends[rank];
-      const Piece& in = receives[rank];
-      if (out.bytes > 0) {
-        CCL_CALL(ncclSend, static_cast<const std::byte*>(input) + out.offset, out.bytes, ncclInt8, peer, communicator_,
-                 native(stream));
-      }
-      if (in.bytes > 0) {
-        CCL_CALL(ncclRecv, static_cast<std::byte*>(output) + in.offset, in.bytes, ncclInt8, peer, communicator_,
-                 native(stream));
-      }
+      send(static_cast<const std::byte*>(input) + sends[rank].offset, sends[rank].bytes, peer, stream);
+      receive(static_cast<std::byte*>(output) + receives[rank].offset, receives[rank].bytes, peer, stream);
     }
     group.finish();
   }

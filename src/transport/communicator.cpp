@@ -14,6 +14,13 @@ namespace {
 const Call comm_free_call{"MPI_Comm_free"};
 const Call agreeing_call{"waiting for the other ranks"};
 
+template <class Number>
+Number reduced(Number value, MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
+  const InCall call(agreeing_call);
+  CALL_MPI(MPI_Allreduce, MPI_IN_PLACE, &value, 1, type, operation, communicator);
+  return value;
+}
+
 }  // namespace
 
 void fail_mpi(int status, const char* call) {
@@ -25,7 +32,7 @@ void fail_mpi(int status, const char* call) {
 
 Communicator::Communicator(MPI_Comm parent) {
   MPI_Comm duplicate = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_dup(parent, &duplicate), "MPI_Comm_dup");
+  CALL_MPI(MPI_Comm_dup, parent, &duplicate);
   adopt(duplicate);
 }
 
@@ -47,7 +54,7 @@ void Communicator::adopt(MPI_Comm handle) {
 
 Communicator Communicator::node() const {
   MPI_Comm handle = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &handle), "MPI_Comm_split_type");
+  CALL_MPI(MPI_Comm_split_type, handle_, MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &handle);
   Communicator node;
   node.adopt(handle);
   return node;
@@ -63,39 +70,24 @@ Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {
 
 void Communicator::barrier() const {
   const InCall call(agreeing_call);
-  check_mpi(MPI_Barrier(handle_), "MPI_Barrier");
+  CALL_MPI(MPI_Barrier, handle_);
 }
 
 void Communicator::maximum(std::vector<double>& values) const {
   const InCall call(agreeing_call);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, handle_),
-            "MPI_Allreduce");
+  CALL_MPI(MPI_Allreduce, MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, handle_);
 }
 
-double Communicator::maximum(double value) const {
-  const InCall call(agreeing_call);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, handle_), "MPI_Allreduce");
-  return value;
-}
-
-std::int64_t Communicator::sum(std::int64_t value) const {
-  const InCall call(agreeing_call);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, handle_), "MPI_Allreduce");
-  return value;
-}
-
-double Communicator::sum_of_reals(double value) const {
-  const InCall call(agreeing_call);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_SUM, handle_), "MPI_Allreduce");
-  return value;
-}
+double Communicator::maximum(double value) const { return reduced(value, MPI_DOUBLE, MPI_MAX, handle_); }
+std::int64_t Communicator::sum(std::int64_t value) const { return reduced(value, MPI_INT64_T, MPI_SUM, handle_); }
+double Communicator::sum_of_reals(double value) const { return reduced(value, MPI_DOUBLE, MPI_SUM, handle_); }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
   const InCall call(agreeing_call);
   int length = static_cast<int>(text.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT, root, handle_), "MPI_Bcast");
+  CALL_MPI(MPI_Bcast, &length, 1, MPI_INT, root, handle_);
   std::string result = rank_ == root ? text : std::string(static_cast<std::size_t>(length), '\0');
-  check_mpi(MPI_Bcast(result.data(), length, MPI_CHAR, root, handle_), "MPI_Bcast");
+  CALL_MPI(MPI_Bcast, result.data(), length, MPI_CHAR, root, handle_);
   return result;
 }
 
@@ -104,8 +96,7 @@ std::vector<std::string> Communicator::gather(const std::string& text) const {
   const auto ranks = static_cast<std::size_t>(size_);
   std::vector<std::size_t> lengths(ranks);
   const std::size_t mine = text.size();
-  check_mpi(MPI_Allgather(&mine, sizeof mine, MPI_BYTE, lengths.data(), sizeof mine, MPI_BYTE, handle_),
-            "MPI_Allgather");
+  CALL_MPI(MPI_Allgather, &mine, sizeof mine, MPI_BYTE, lengths.data(), sizeof mine, MPI_BYTE, handle_);
   const std::size_t total = std::accumulate(lengths.begin(), lengths.end(), std::size_t{0});
   if (total > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw Error("MPI_Allgatherv: " + std::to_string(total) + " bytes of text over all ranks do not fit its int counts");
@@ -114,9 +105,8 @@ std::vector<std::string> Communicator::gather(const std::string& text) const {
   std::vector<int> offsets(ranks);
   std::exclusive_scan(counts.begin(), counts.end(), offsets.begin(), 0);
   std::string joined(total, '\0');
-  check_mpi(MPI_Allgatherv(text.data(), static_cast<int>(mine), MPI_CHAR, joined.data(), counts.data(), offsets.data(),
-                           MPI_CHAR, handle_),
-            "MPI_Allgatherv");
+  CALL_MPI(MPI_Allgatherv, text.data(), static_cast<int>(mine), MPI_CHAR, joined.data(), counts.data(), offsets.data(),
+           MPI_CHAR, handle_);
   std::vector<std::string> texts;
   texts.reserve(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
@@ -126,9 +116,7 @@ std::vector<std::string> Communicator::gather(const std::string& text) const {
 }
 
 std::string Communicator::first(const std::string& text) const {
-  const InCall call(agreeing_call);
-  int owner = text.empty() ? size_ : rank_;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &owner, 1, MPI_INT, MPI_MIN, handle_), "MPI_Allreduce");
+  const int owner = reduced(text.empty() ? size_ : rank_, MPI_INT, MPI_MIN, handle_);
   return owner == size_ ? std::string() : broadcast(text, owner);
 }
 

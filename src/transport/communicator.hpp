@@ -19,15 +19,15 @@ inline void check_mpi(int status, const char* call) {
   if (status != MPI_SUCCESS) fail_mpi(status, call);
 }
 
+/// CALL_MPI(MPI_Barrier, communicator), or an Error that names the call.
+#define CALL_MPI(function, ...) ::commlens::transport::check_mpi(function(__VA_ARGS__), #function)
+
 /// A duplicate of its parent, so that its messages cannot match those of others. Errors are thrown as Error. Collective
 /// to make and to destroy. Movable.
 class Communicator {
  public:
   explicit Communicator(MPI_Comm parent);
   Communicator(Communicator&& other) noexcept;
-  Communicator& operator=(Communicator&&) = delete;
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
   /// The ranks of this communicator that share memory with this rank: those of its node.

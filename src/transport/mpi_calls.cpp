@@ -77,11 +77,10 @@ class Layout {
       displacements_.push_back(static_cast<int>(piece.offset / unit));
     }
     if (unit == 1) return;
-    check_mpi(MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &type_), "MPI_Type_contiguous");
-    check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+    CALL_MPI(MPI_Type_contiguous, static_cast<int>(unit), MPI_BYTE, &type_);
+    CALL_MPI(MPI_Type_commit, &type_);
   }
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
+  Layout(Layout&&) = delete;
   ~Layout() {
     if (type_ != MPI_BYTE) MPI_Type_free(&type_);
   }
@@ -110,100 +109,6 @@ class Layout {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
-}  // namespace
-
-void send(const Communicator& communicator, const void* data, std::size_t bytes, int to) {
-  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(send_call);
-    check_mpi(MPI_Send(at(data, offset), count, MPI_BYTE, to, tag, communicator.handle()), "MPI_Send");
-  });
-}
-
-void receive(const Communicator& communicator, void* data, std::size_t bytes, int from) {
-  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(receive_call);
-    check_mpi(MPI_Recv(at(data, offset), count, MPI_BYTE, from, tag, communicator.handle(), MPI_STATUS_IGNORE),
-              "MPI_Recv");
-  });
-}
-
-void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type,
-               Reduction reduction) {
-  const std::size_t size = size_of(type);
-  MPI_Op operation = native(reduction, type);
-  in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
-    const InCall call(allreduce_call);
-    const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
-    check_mpi(MPI_Allreduce(source, at(output, first * size), elements, native(type), operation, communicator.handle()),
-              "MPI_Allreduce");
-  });
-}
-
-void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
-               std::span<const Piece> receives) {
-  const Layout out(sends, "MPI_Alltoallv");
-  const Layout in(receives, "MPI_Alltoallv");
-  const InCall call(alltoallv_call);
-  check_mpi(MPI_Alltoallv(input, out.counts(), out.displacements(), out.type(), output, in.counts(), in.displacements(),
-                          in.type(), communicator.handle()),
-            "MPI_Alltoallv");
-}
-
-void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
-  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(broadcast_call);
-    check_mpi(MPI_Bcast(at(data, offset), count, MPI_BYTE, root, communicator.handle()), "MPI_Bcast");
-  });
-}
-
-void barrier(const Communicator& communicator) {
-  const InCall call(barrier_call);
-  check_mpi(MPI_Barrier(communicator.handle()), "MPI_Barrier");
-}
-
-void patient_barrier(const Communicator& communicator) {
-  const InCall call(barrier_call);
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(communicator.handle(), &request), "MPI_Ibarrier");
-  int done = 0;
-  while (true) {
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-    if (done != 0) return;
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  }
-}
-
-Messages::Messages(const Communicator& communicator, const std::vector<Message>& sends,
-                   const std::vector<Message>& receives)
-    : communicator_(communicator), sends_(cut(sends)), receives_(cut(receives)) {
-  requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
-}
-
-void Messages::start() {
-  MPI_Request* request = requests_.data();
-  {
-    const InCall call(irecv_call, receives_.size());
-    for (const Message& message : receives_) {
-      check_mpi(MPI_Irecv(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
-                          communicator_.handle(), request++),
-                "MPI_Irecv");
-    }
-  }
-  const InCall call(isend_call, sends_.size());
-  for (const Message& message : sends_) {
-    check_mpi(MPI_Isend(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
-                        communicator_.handle(), request++),
-              "MPI_Isend");
-  }
-}
-
-void Messages::finish() {
-  const InCall call(waitall_call);
-  check_mpi(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-}
-
-namespace {
-
 std::byte* lowest_address(const std::vector<Message>& messages) {
   void* lowest = messages.empty() ? nullptr : messages.front().data;
   for (const Message& message : messages) lowest = std::min(lowest, message.data, std::less<>());
@@ -231,14 +136,97 @@ Communicator graph_of(const Communicator& communicator, const std::vector<Messag
   const std::vector<int> from = peers_of(receives);
   const std::vector<int> to = peers_of(sends);
   MPI_Comm graph = MPI_COMM_NULL;
-  check_mpi(
-      MPI_Dist_graph_create_adjacent(communicator.handle(), static_cast<int>(from.size()), from.data(), MPI_UNWEIGHTED,
-                                     static_cast<int>(to.size()), to.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph),
-      "MPI_Dist_graph_create_adjacent");
+  CALL_MPI(MPI_Dist_graph_create_adjacent, communicator.handle(), static_cast<int>(from.size()), from.data(),
+           MPI_UNWEIGHTED, static_cast<int>(to.size()), to.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
   return Communicator::owning(graph, communicator.rank(), communicator.size());
 }
 
 }  // namespace
+
+void send(const Communicator& communicator, const void* data, std::size_t bytes, int to) {
+  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    const InCall call(send_call);
+    CALL_MPI(MPI_Send, at(data, offset), count, MPI_BYTE, to, tag, communicator.handle());
+  });
+}
+
+void receive(const Communicator& communicator, void* data, std::size_t bytes, int from) {
+  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    const InCall call(receive_call);
+    CALL_MPI(MPI_Recv, at(data, offset), count, MPI_BYTE, from, tag, communicator.handle(), MPI_STATUS_IGNORE);
+  });
+}
+
+void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type,
+               Reduction reduction) {
+  const std::size_t size = size_of(type);
+  MPI_Op operation = native(reduction, type);
+  in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
+    const InCall call(allreduce_call);
+    const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
+    CALL_MPI(MPI_Allreduce, source, at(output, first * size), elements, native(type), operation, communicator.handle());
+  });
+}
+
+void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
+               std::span<const Piece> receives) {
+  const Layout out(sends, "MPI_Alltoallv");
+  const Layout in(receives, "MPI_Alltoallv");
+  const InCall call(alltoallv_call);
+  CALL_MPI(MPI_Alltoallv, input, out.counts(), out.displacements(), out.type(), output, in.counts(), in.displacements(),
+           in.type(), communicator.handle());
+}
+
+void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
+  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
+    const InCall call(broadcast_call);
+    CALL_MPI(MPI_Bcast, at(data, offset), count, MPI_BYTE, root, communicator.handle());
+  });
+}
+
+void barrier(const Communicator& communicator) {
+  const InCall call(barrier_call);
+  CALL_MPI(MPI_Barrier, communicator.handle());
+}
+
+void patient_barrier(const Communicator& communicator) {
+  const InCall call(barrier_call);
+  MPI_Request request = MPI_REQUEST_NULL;
+  CALL_MPI(MPI_Ibarrier, communicator.handle(), &request);
+  int done = 0;
+  while (true) {
+    CALL_MPI(MPI_Test, &request, &done, MPI_STATUS_IGNORE);
+    if (done != 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
+
+Messages::Messages(const Communicator& communicator, const std::vector<Message>& sends,
+                   const std::vector<Message>& receives)
+    : communicator_(communicator), sends_(cut(sends)), receives_(cut(receives)) {
+  requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
+}
+
+void Messages::start() {
+  MPI_Request* request = requests_.data();
+  {
+    const InCall call(irecv_call, receives_.size());
+    for (const Message& message : receives_) {
+      CALL_MPI(MPI_Irecv, message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+               communicator_.handle(), request++);
+    }
+  }
+  const InCall call(isend_call, sends_.size());
+  for (const Message& message : sends_) {
+    CALL_MPI(MPI_Isend, message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+             communicator_.handle(), request++);
+  }
+}
+
+void Messages::finish() {
+  const InCall call(waitall_call);
+  CALL_MPI(MPI_Waitall, static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+}
 
 struct NeighborMessages::Side {
   explicit Side(const std::vector<Message>& messages)
@@ -260,9 +248,8 @@ void NeighborMessages::finish() {
   const Layout& out = sends_->layout;
   const Layout& in = receives_->layout;
   const InCall call(neighbor_alltoallv_call);
-  check_mpi(MPI_Neighbor_alltoallv(sends_->base, out.counts(), out.displacements(), out.type(), receives_->base,
-                                   in.counts(), in.displacements(), in.type(), graph_.handle()),
-            "MPI_Neighbor_alltoallv");
+  CALL_MPI(MPI_Neighbor_alltoallv, sends_->base, out.counts(), out.displacements(), out.type(), receives_->base,
+           in.counts(), in.displacements(), in.type(), graph_.handle());
 }
 
 }  // namespace commlens::transport::mpi_calls

@@ -52,9 +52,7 @@ void patient_barrier(const Communicator& communicator);
 class Messages {
  public:
   Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives);
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
-  ~Messages() = default;
+  Messages(Messages&&) = delete;
 
   void start();
   void finish();

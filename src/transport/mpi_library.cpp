@@ -29,16 +29,16 @@ constexpr std::array libraries{
     Library{"Spectrum MPI", "openmpi", R"(spectrum mpi v?([\w.]+))"},
 };
 
-struct Found {
+struct Match {
   const Library& library;
   std::string version;
 };
 
-std::optional<Found> find(const std::string& text) {
+std::optional<Match> find(const std::string& text) {
   for (const Library& library : libraries) {
     std::smatch match;
     if (std::regex_search(text, match, std::regex(library.pattern, std::regex::icase))) {
-      return Found{library, match[1].str()};
+      return Match{library, match[1].str()};
     }
   }
   return std::nullopt;
@@ -60,19 +60,24 @@ std::string beginning_of_first_line(const std::string& text) {
   return text.substr(begin, end == std::string::npos ? end : end - begin).substr(0, most);
 }
 
+template <class Function>
+Function* symbol(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
+
 }  // namespace
 
 std::string mpi_library() { return mpi_library_in(library_version()); }
 std::string mpi_family() { return mpi_family_in(library_version()); }
 
 std::string mpi_library_in(const std::string& text) {
-  const auto found = find(text);
-  return found ? std::string(found->library.name) + " " + found->version : beginning_of_first_line(text);
+  const auto match = find(text);
+  return match ? std::string(match->library.name) + " " + match->version : beginning_of_first_line(text);
 }
 
 std::string mpi_family_in(const std::string& text) {
-  const auto found = find(text);
-  return found ? found->library.family : "other";
+  const auto match = find(text);
+  return match ? match->library.family : "other";
 }
 
 int native(ThreadLevel level) {
@@ -89,15 +94,6 @@ ThreadLevel provided_thread_level() {
   }
   return highest;
 }
-
-namespace {
-
-template <class Function>
-Function* symbol(const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
-}
-
-}  // namespace
 
 GpuAwareness mpi_gpu_awareness(const std::string& backend) {
   // Cray MPICH: off unless the variable is 1, whatever the library could do.

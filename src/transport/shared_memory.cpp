@@ -45,12 +45,12 @@ std::string SharedMemory::open(const std::string& name, bool create) {
 /// Each rank has the pages of its part made, so that they are near it, and so that a full /dev/shm is an error here and
 /// not a signal later.
 std::string SharedMemory::reserve(int rank) const {
-  const auto own = static_cast<std::size_t>(rank);
-  const std::size_t bytes = offsets_[own + 1] - offsets_[own];
+  const auto part = static_cast<std::size_t>(rank);
+  const std::size_t bytes = offsets_[part + 1] - offsets_[part];
   if (bytes == 0) return {};
   int status = EINTR;
   while (status == EINTR) {
-    status = posix_fallocate(descriptor_, static_cast<off_t>(offsets_[own]), static_cast<off_t>(bytes));
+    status = posix_fallocate(descriptor_, static_cast<off_t>(offsets_[part]), static_cast<off_t>(bytes));
   }
   return status == 0 ? "" : failed("posix_fallocate in /dev/shm", status);
 }
@@ -60,12 +60,12 @@ std::unique_ptr<SharedMemory> SharedMemory::make(const Communicator& node, std::
   memory->offsets_ = offsets_of(node.gather(std::to_string(bytes)));
   const auto now = std::chrono::steady_clock::now().time_since_epoch().count();
   const std::string name = node.broadcast(fmt::format("/commlens-{}-{}", getpid(), now));
-  std::string own_problem;
-  if (node.rank() == 0) own_problem = memory->open(name, true);
+  std::string rank_problem;
+  if (node.rank() == 0) rank_problem = memory->open(name, true);
   node.barrier();
-  if (node.rank() != 0) own_problem = memory->open(name, false);
-  if (own_problem.empty()) own_problem = memory->reserve(node.rank());
-  problem = node.first(own_problem);  // all have opened it, or tried to
+  if (node.rank() != 0) rank_problem = memory->open(name, false);
+  if (rank_problem.empty()) rank_problem = memory->reserve(node.rank());
+  problem = node.first(rank_problem);  // all have opened it, or tried to
   if (node.rank() == 0) shm_unlink(name.c_str());
   if (memory->descriptor_ >= 0) close(memory->descriptor_);
   if (!problem.empty()) return nullptr;

@@ -18,8 +18,7 @@ class SharedMemory {
   /// all ranks if one of them cannot have it; `problem` then says why.
   static std::unique_ptr<SharedMemory> make(const Communicator& node, std::size_t bytes, std::string& problem);
 
-  SharedMemory(const SharedMemory&) = delete;
-  SharedMemory& operator=(const SharedMemory&) = delete;
+  SharedMemory(SharedMemory&&) = delete;
   ~SharedMemory();
 
   /// The part of a rank of `node`.

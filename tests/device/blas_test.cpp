@@ -57,8 +57,8 @@ class BlasOnEveryMemory : public OnEveryMemory {
   template <class Element>
   void check(Gemm gemm, DataType type) {
     constexpr std::size_t gap = 3;
-    const auto rows = [](Operation operation, std::size_t own, std::size_t other) {
-      return operation == Operation::none ? own : other;
+    const auto rows = [](Operation operation, std::size_t stored, std::size_t transposed) {
+      return operation == Operation::none ? stored : transposed;
     };
     gemm.type = type;
     gemm.lda = rows(gemm.a_operation, gemm.m, gemm.k) + gap;

@@ -32,12 +32,12 @@ void count_visits(Stream& stream, int* data, std::size_t n, Traversal traversal)
   launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; }, traversal);
 }
 
-void add_one(Stream& stream, int* data, std::size_t n) {
+void increment(Stream& stream, int* data, std::size_t n) {
   launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
 }
 
 /// Of indices that other blocks have written, those that begin last among them.
-void add_one_to_another(Stream& stream, const int* from, int* to, std::size_t n) {
+void increment_into(Stream& stream, const int* from, int* to, std::size_t n) {
   launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { to[i] = from[n - 1 - i] + 1; });
 }
 
@@ -105,8 +105,8 @@ TEST_P(EveryMemory, WhatIsCapturedIsDoneWhenItIsLaunched) {
   const auto graph = stream->capture([&] {
     called = true;
     stream->fill(buffer.data(), 0, buffer.bytes());
-    add_one(*stream, buffer.as<int>(), n);
-    add_one(*stream, buffer.as<int>(), n);
+    increment(*stream, buffer.as<int>(), n);
+    increment(*stream, buffer.as<int>(), n);
   });
   EXPECT_EQ(called, stream->on_gpu());
   EXPECT_EQ(first_different(*stream, buffer.as<int>(), n, 1), n) << "before it is launched";
@@ -128,7 +128,7 @@ TEST_P(EveryMemory, KernelsReadWhatOthersHaveWrittenDirectlyBefore) {
     stream->fill(buffers[0].data(), 0, buffers[0].bytes());
     replay.run(*stream, [&] {
       for (int kernel = 0; kernel < kernels; ++kernel) {
-        add_one_to_another(*stream, buffers[kernel % 2].as<int>(), buffers[(kernel + 1) % 2].as<int>(), n);
+        increment_into(*stream, buffers[kernel % 2].as<int>(), buffers[(kernel + 1) % 2].as<int>(), n);
       }
     });
     EXPECT_EQ(read(buffers[0]), std::vector<int>(n, kernels)) << times;
@@ -150,7 +150,7 @@ TEST_P(EveryMemory, AReplayDoesTheWorkEveryTime) {
   for (int times = 1; times <= 5; ++times) {
     replay.run(*stream, [&] {
       ++calls;
-      add_one(*stream, buffer.as<int>(), n);
+      increment(*stream, buffer.as<int>(), n);
     });
     EXPECT_EQ(read(buffer), std::vector<int>(n, times));
   }
@@ -245,17 +245,17 @@ TEST_P(EveryMemory, StepsAreObservedAsTheyAreAdded) {
   class Recorder final : public StepObserver {
    public:
     void begin(std::string_view part, Stream& /*stream*/, std::optional<std::size_t> index) override {
-      told += std::string(part) + (index ? std::to_string(*index) : "") + "(";
+      text += std::string(part) + (index ? std::to_string(*index) : "") + "(";
     }
-    void end(Stream& /*stream*/) override { told += ")"; }
-    std::string told;
+    void end(Stream& /*stream*/) override { text += ")"; }
+    std::string text;
   };
   Recorder recorder;
   int added = 0;
   observed(&recorder, "a", *stream, [&] { ++added; });
-  observed(&recorder, "b", *stream, [&] { recorder.told += "x"; }, 3);
+  observed(&recorder, "b", *stream, [&] { recorder.text += "x"; }, 3);
   observed(nullptr, "c", *stream, [&] { ++added; });
-  EXPECT_EQ(recorder.told, "a()b3(x)");
+  EXPECT_EQ(recorder.text, "a()b3(x)");
   EXPECT_EQ(added, 2);
 }
 

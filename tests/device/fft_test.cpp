@@ -81,13 +81,14 @@ std::vector<Wide> transformed(const std::vector<std::complex<Real>>& input, cons
 
 /// The largest difference, in units of the rounding error of the largest number.
 template <class Real>
-double error_of(const std::vector<std::complex<Real>>& found, const std::vector<Wide>& expected) {
+double error_of(const std::vector<std::complex<Real>>& computed, const std::vector<Wide>& expected) {
   long double difference = 0;
   long double largest = 0;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    difference = std::max(difference, std::abs(Wide(found[i]) - expected[i]));
+  for (std::size_t i = 0; i < computed.size(); ++i) {
+    difference = std::max(difference, std::abs(Wide(computed[i]) - expected[i]));
     largest = std::max(largest, std::abs(expected[i]));
-    if (!(std::abs(Wide(found[i])) < std::numeric_limits<Real>::max())) return std::numeric_limits<double>::infinity();
+    if (!(std::abs(Wide(computed[i])) < std::numeric_limits<Real>::max()))
+      return std::numeric_limits<double>::infinity();
   }
   return largest == 0 ? 0 : static_cast<double>(difference / largest / std::numeric_limits<Real>::epsilon());
 }

@@ -14,12 +14,12 @@
 namespace commlens::device {
 namespace {
 
-/// How far `found` is from a / b, in units in the last place of a / b.
-double units_off(double found, double a, double b) {
+/// How far `quotient` is from a / b, in units in the last place of a / b.
+double units_off(double quotient, double a, double b) {
   const long double exact = static_cast<long double>(a) / static_cast<long double>(b);
   const auto nearest = std::abs(static_cast<double>(exact));
   const double unit = std::nextafter(nearest, INFINITY) - nearest;
-  return static_cast<double>(std::abs(static_cast<long double>(found) - exact)) / unit;
+  return static_cast<double>(std::abs(static_cast<long double>(quotient) - exact)) / unit;
 }
 
 /// From 2^-300 to 2^300, of both signs: the first ones are powers of two and their neighbors.
@@ -47,8 +47,8 @@ TEST(Quotient, OfAnEstimateIsWithinOneAndAHalfUnitsInTheLastPlace) {
   for (std::size_t i = 0; i < b.size(); ++i) {
     const double a = b[b.size() - 1 - i];
     for (const double error : {-0x1p-19, -0x1p-23, 0.0, 0x1p-21, 0x1p-19}) {
-      const double found = quotient_from_estimate(a, b[i], (1 + error) / b[i]);
-      ASSERT_LE(units_off(found, a, b[i]), 1.6) << a << " / " << b[i] << ", " << error;
+      const double quotient = quotient_from_estimate(a, b[i], (1 + error) / b[i]);
+      ASSERT_LE(units_off(quotient, a, b[i]), 1.6) << a << " / " << b[i] << ", " << error;
     }
   }
 }
@@ -69,9 +69,9 @@ TEST(Quotient, IsAsPreciseOnTheHostAndOnAGpu) {
     const auto divisors = upload(b, allocate, *stream);
     const auto result = allocate(b.size() * sizeof(double));
     divide(*stream, dividends.as<double>(), divisors.as<double>(), result.as<double>(), b.size());
-    const auto found = download(result.as<double>(), b.size(), *stream);
+    const auto quotient = download(result.as<double>(), b.size(), *stream);
     for (std::size_t i = 0; i < b.size(); ++i) {
-      ASSERT_LE(units_off(found[i], a[i], b[i]), 1.6) << a[i] << " / " << b[i] << " in " << name(memory);
+      ASSERT_LE(units_off(quotient[i], a[i], b[i]), 1.6) << a[i] << " / " << b[i] << " in " << name(memory);
     }
   }
 }

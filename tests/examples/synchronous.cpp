@@ -27,7 +27,7 @@ class SynchronousTransport final : public Transport {
     if (bytes > INT_MAX) throw Error("synchronous: a message is longer than MPI_Ssend takes");
     stream.wait();  // MPI knows nothing of streams
     const InCall call(synchronous_send);
-    check_mpi(MPI_Ssend(data, static_cast<int>(bytes), MPI_BYTE, to, 0, communicator_.handle()), "MPI_Ssend");
+    CALL_MPI(MPI_Ssend, data, static_cast<int>(bytes), MPI_BYTE, to, 0, communicator_.handle());
   }
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
     stream.wait();

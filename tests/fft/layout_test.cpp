@@ -138,17 +138,18 @@ struct Case {
   Span span;
 
   /// The name of the test.
-  friend std::ostream& operator<<(std::ostream& out, const Case& one) {
-    return out << one.grid[0] << 'x' << one.grid[1] << 'x' << one.grid[2] << " on " << one.p << 'x' << one.q
-               << (one.span == Span::sphere ? ", sphere" : "");
+  friend std::ostream& operator<<(std::ostream& out, const Case& parameters) {
+    return out << parameters.grid[0] << 'x' << parameters.grid[1] << 'x' << parameters.grid[2] << " on " << parameters.p
+               << 'x' << parameters.q << (parameters.span == Span::sphere ? ", sphere" : "");
   }
 };
 
 class Redistributions : public testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    const Case& one = GetParam();
-    const Distribution distribution{.grid = one.grid, .p = one.p, .q = one.q, .span = one.span};
+    const Case& parameters = GetParam();
+    const Distribution distribution{
+        .grid = parameters.grid, .p = parameters.p, .q = parameters.q, .span = parameters.span};
     for (int rank = 0; rank < distribution.ranks(); ++rank) layouts_.emplace_back(distribution, rank);
   }
 

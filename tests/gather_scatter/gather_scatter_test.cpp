@@ -43,8 +43,8 @@ class EveryMethod : public InPlace {
 };
 
 TEST_P(EveryMethod, IsExactForEveryKindAndRepeatedly) {
-  for (const Case& one : cases) {
-    const auto ids = one.ids(ranks);
+  for (const Case& known : cases) {
+    const auto ids = known.ids(ranks);
     const Sharing sharing = discover(ids[me], world());
     const auto lists = make_lists(sharing, context());
     for (const Method method : all_values<Method>()) {
@@ -55,7 +55,7 @@ TEST_P(EveryMethod, IsExactForEveryKindAndRepeatedly) {
         for (int repetition = 0; repetition < 2; ++repetition) {
           const auto data = written(inputs(ids, kind)[me], kind.type);
           operation->apply(data.data(), *stream);
-          ASSERT_EQ(read(data, kind.type), expected) << one.name << ", " << name(method) << ", " << text(kind);
+          ASSERT_EQ(read(data, kind.type), expected) << known.name << ", " << name(method) << ", " << text(kind);
         }
       }
     }
@@ -63,8 +63,8 @@ TEST_P(EveryMethod, IsExactForEveryKindAndRepeatedly) {
 }
 
 TEST_P(EveryMethod, AllocatesNoMoreThanTheEstimate) {
-  for (const Case& one : cases) {
-    const auto ids = one.ids(ranks);
+  for (const Case& known : cases) {
+    const auto ids = known.ids(ranks);
     const Sharing sharing = discover(ids[me], world());
     const Load load{.nodes = world().maximum(static_cast<double>(sharing.nodes)),
                     .sent = world().maximum(static_cast<double>(sharing.sent())),
@@ -76,8 +76,8 @@ TEST_P(EveryMethod, AllocatesNoMoreThanTheEstimate) {
         if (unsupported(method, sharing, kind, context()).empty()) make(method, lists, kind, context());
       }
       const Footprint estimate = upper_bytes(load, kind);
-      EXPECT_LE(allocated, estimate.buffers) << one.name << ", " << text(kind);
-      EXPECT_LE(staged, estimate.staging) << one.name << ", " << text(kind);
+      EXPECT_LE(allocated, estimate.buffers) << known.name << ", " << text(kind);
+      EXPECT_LE(staged, estimate.staging) << known.name << ", " << text(kind);
     }
   }
 }
@@ -108,7 +108,7 @@ TEST_P(EveryMethod, IsWrongWithoutAnyOfItsSteps) {
 }
 
 /// All values of one id have the same bits.
-void expect_equal_bits(const Ids& ids, const std::vector<double>& values, const std::string& what) {
+void expect_equal_bits(const Ids& ids, const std::vector<double>& values, const std::string& label) {
   std::map<std::int64_t, std::pair<std::uint64_t, std::uint64_t>> bits;  // least and largest
   for (std::size_t node = 0; node < ids.size(); ++node) {
     const auto mine = std::bit_cast<std::uint64_t>(values[node]);
@@ -118,7 +118,7 @@ void expect_equal_bits(const Ids& ids, const std::vector<double>& values, const 
   }
   for (const std::int64_t id : Ids(ids)) {
     if (id == 0) continue;
-    EXPECT_EQ(bits[id].first, bits[id].second) << what << ", id " << id;
+    EXPECT_EQ(bits[id].first, bits[id].second) << label << ", id " << id;
   }
 }
 
@@ -133,7 +133,7 @@ TEST_P(EveryMethod, GivesAllRanksTheSameBits) {
       const ValueKind kind{.exchange_type = exchange_type};
       if (!agrees || !unsupported(method, sharing, kind, context()).empty()) continue;
       std::vector<double> values(all_ids[me].size());
-      for (double& one : values) one = std::uniform_real_distribution(-1.0, 1.0)(random);
+      for (double& number : values) number = std::uniform_real_distribution(-1.0, 1.0)(random);
       const auto data = written(values, kind.type);
       const auto operation = make(method, lists, kind, context());
       operation->apply(data.data(), *stream);

@@ -103,8 +103,8 @@ std::vector<double> right_answer(const std::vector<Ids>& ids, const ValueKind& k
     for (std::size_t rank = 0; rank < ids.size(); ++rank) {
       for (std::size_t node = 0; node < ids[rank].size(); ++node) {
         const double next = all[rank][field * ids[rank].size() + node];
-        const auto [found, is_first] = of_id.try_emplace(ids[rank][node], next);
-        if (!is_first) found->second = combine(kind.combine, found->second, next);
+        const auto [entry, is_first] = of_id.try_emplace(ids[rank][node], next);
+        if (!is_first) entry->second = combine(kind.combine, entry->second, next);
       }
     }
     for (std::size_t node = 0; node < ids[me].size(); ++node) {

@@ -48,16 +48,16 @@ Groups groups_of(const Nodes& nodes, bool shared) {
 }
 
 TEST(Sharing, IsWhatTheIdsSay) {
-  for (const Case& one : cases) {
-    const auto all = one.ids(world().size());
+  for (const Case& known : cases) {
+    const auto all = known.ids(world().size());
     const Nodes nodes = nodes_of(all);
     const Ids& mine = all[static_cast<std::size_t>(world().rank())];
     const Sharing sharing = discover(mine, world());
     EXPECT_EQ(sharing.nodes, mine.size());
-    const auto expect_equal = [&](const Groups& found, const Groups& right) {
-      EXPECT_EQ(found.ids, right.ids) << one.name;
-      EXPECT_EQ(found.first, right.first) << one.name;
-      EXPECT_EQ(found.nodes, right.nodes) << one.name;
+    const auto expect_equal = [&](const Groups& groups, const Groups& right) {
+      EXPECT_EQ(groups.ids, right.ids) << known.name;
+      EXPECT_EQ(groups.first, right.first) << known.name;
+      EXPECT_EQ(groups.nodes, right.nodes) << known.name;
     };
     expect_equal(sharing.local, groups_of(nodes, false));
     expect_equal(sharing.shared, groups_of(nodes, true));
@@ -69,12 +69,12 @@ TEST(Sharing, IsWhatTheIdsSay) {
         if (rank != world().rank() && by_rank.contains(world().rank())) of_peer[rank].push_back(id);
       }
     }
-    EXPECT_EQ(sharing.shared_ids, shared) << one.name;
-    std::map<int, Ids> found;
+    EXPECT_EQ(sharing.shared_ids, shared) << known.name;
+    std::map<int, Ids> by_peer;
     for (const auto& peer : sharing.peers) {
-      for (const std::uint32_t group : peer.groups) found[peer.rank].push_back(sharing.shared.ids.at(group));
+      for (const std::uint32_t group : peer.groups) by_peer[peer.rank].push_back(sharing.shared.ids.at(group));
     }
-    EXPECT_EQ(found, of_peer) << one.name;
+    EXPECT_EQ(by_peer, of_peer) << known.name;
   }
 }
 

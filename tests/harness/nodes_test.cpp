@@ -12,7 +12,7 @@
 #include "harness/ceiling.hpp"
 #include "harness/node_poll.hpp"
 #include "harness/tcp_stream.hpp"
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 #include "world.hpp"
 
 namespace commlens {
@@ -107,7 +107,7 @@ class NodeCeiling : public testing::Test {
     if (world().size() < 2) GTEST_SKIP() << "one rank has no other node";
   }
 
-  std::unique_ptr<device::Device> device = open_own_device(0);
+  std::unique_ptr<device::Device> device = open_rank_device(0);
   std::vector<measure::Placement> placement;
 };
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 
 namespace commlens {
 namespace {
@@ -88,9 +88,9 @@ class System : public testing::Test {
   }
   [[nodiscard]] std::vector<std::string> names(const std::optional<measure::Gpu>& gpu = std::nullopt,
                                                const std::string& numa_nodes = "0") const {
-    std::vector<std::string> found;
-    for (const Nic& nic : nearest_nics(gpu, numa_nodes, root)) found.push_back(nic.name);
-    return found;
+    std::vector<std::string> names;
+    for (const Nic& nic : nearest_nics(gpu, numa_nodes, root)) names.push_back(nic.name);
+    return names;
   }
 
   fs::path root = fs::temp_directory_path() / ("commlens-network-test-" + std::to_string(getpid()));

@@ -43,12 +43,12 @@ measure::Timeline two_ranks() {
 }
 
 Json events(const std::string& kind) {
-  Json found = Json::array();
+  Json matching = Json::array();
   const Json all = written();
   for (const auto& event : all["traceEvents"]) {
-    if (event["ph"] == kind) found.push_back(event);
+    if (event["ph"] == kind) matching.push_back(event);
   }
-  return found;
+  return matching;
 }
 
 TEST(TraceFile, IsThereAndWholeBeforeTheFirstTimeline) {

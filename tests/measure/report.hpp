@@ -31,10 +31,10 @@ using Groups = std::vector<std::vector<Record>>;
 inline std::vector<Result> results_of(const std::vector<Record>& records) { return {records.begin(), records.end()}; }
 
 inline std::unique_ptr<Reporter> make_reporter(const std::string& format, std::ostream& out) {
-  const auto found = std::find_if(reporters().begin(), reporters().end(),
+  const auto match = std::find_if(reporters().begin(), reporters().end(),
                                   [&](const ReporterDescription& description) { return description.name == format; });
-  if (found == reporters().end()) throw std::invalid_argument("no format " + format);
-  return found->make(out);
+  if (match == reporters().end()) throw std::invalid_argument("no format " + format);
+  return match->make(out);
 }
 
 inline std::string report(const std::string& format, const Start& start, const Groups& groups) {

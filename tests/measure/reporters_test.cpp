@@ -45,7 +45,8 @@ TEST(JsonReporter, WritesTheLinesOfARecordFile) {
 }
 
 const ReporterDescription& reporter(const std::string& name) {
-  return *std::find_if(reporters().begin(), reporters().end(), [&](const auto& one) { return one.name == name; });
+  return *std::find_if(reporters().begin(), reporters().end(),
+                       [&](const auto& reporter) { return reporter.name == name; });
 }
 
 TEST(Reporters, OfClassicFormatsPrintWhatDeclaresALayout) {
@@ -216,9 +217,9 @@ std::string rows(const examples::Groups& groups) {
 }
 
 std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
-  return found;
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
 }
 
 TEST(TableReporter, BeginsWithWhatRunsWhere) {

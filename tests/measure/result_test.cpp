@@ -117,9 +117,9 @@ TEST(Labels, AreNamesWithoutTheUnitsEnding) {
 }
 
 TEST(OnOneLine, JoinsLines) {
-  EXPECT_EQ(on_one_line("a\nb\r\nc\n"), "a; b; c");
-  EXPECT_EQ(on_one_line("\n"), "");
-  EXPECT_EQ(on_one_line(""), "");
+  EXPECT_EQ(single_line("a\nb\r\nc\n"), "a; b; c");
+  EXPECT_EQ(single_line("\n"), "");
+  EXPECT_EQ(single_line(""), "");
 }
 
 TEST(MemorySides, AreTheSameUnlessBothAreNamed) {

@@ -19,7 +19,7 @@ class TwoRanks final : public Ranks {
   std::string error;
   std::size_t barriers = 0;
 
-  [[nodiscard]] int own() const override { return 0; }
+  [[nodiscard]] int rank() const override { return 0; }
   void barrier() override { ++barriers; }
   void maximum(std::vector<double>& values) override {
     for (double& value : values) value = std::max(value, factor * value);

@@ -11,9 +11,9 @@ static int rank, ranks;
 
 static void make_communicators(void) {
   for (int i = 0; i < loops / 10; ++i) {
-    MPI_Comm own;
-    MPI_Comm_dup(MPI_COMM_WORLD, &own);
-    MPI_Comm_free(&own);
+    MPI_Comm duplicate;
+    MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+    MPI_Comm_free(&duplicate);
   }
 }
 

@@ -116,13 +116,13 @@ TEST(Trilinear, MeetsItsVerticesAndTheInterpolationOfTheMesh) {
   const Vertices vertices = twisted();
   const Trilinear map = trilinear(vertices);
   for (std::size_t vertex = 0; vertex < 8; ++vertex) {
-    const Point found = position_of(map, {sign(vertex, 0), sign(vertex, 1), sign(vertex, 2)});
-    for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_NEAR(found[axis], vertices[vertex][axis], 1e-14);
+    const Point position = position_of(map, {sign(vertex, 0), sign(vertex, 1), sign(vertex, 2)});
+    for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_NEAR(position[axis], vertices[vertex][axis], 1e-14);
   }
   for (const Point& at : inner_points) {
-    const Point found = position_of(map, at);
+    const Point position = position_of(map, at);
     const Point expected = interpolate(vertices, at);
-    for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_NEAR(found[axis], expected[axis], 1e-14);
+    for (std::size_t axis = 0; axis < 3; ++axis) EXPECT_NEAR(position[axis], expected[axis], 1e-14);
   }
 }
 

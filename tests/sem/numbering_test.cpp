@@ -58,7 +58,8 @@ Ids ids_of_unknowns(const Ids& ids, const Numbering& numbering) {
 }
 
 /// `all` are the ids of all ranks, which every rank can compute for itself.
-void expect_the_lowest_rank_owns(const std::vector<std::set<std::int64_t>>& all, const Ids& mine, std::size_t owned) {
+void expect_the_lowest_rank_as_owner(const std::vector<std::set<std::int64_t>>& all, const Ids& mine,
+                                     std::size_t owned) {
   const auto me = static_cast<std::size_t>(world().rank());
   for (std::size_t unknown = 0; unknown < mine.size(); ++unknown) {
     const auto lowest =
@@ -110,7 +111,7 @@ TEST(Numbering, OfAMesh) {
     const Numbering numbering = number(ids, fixed, world());
     expect_a_number_for_each_id(ids, fixed, numbering);
     const Ids mine = ids_of_unknowns(ids, numbering);
-    expect_the_lowest_rank_owns(all, mine, numbering.owned);
+    expect_the_lowest_rank_as_owner(all, mine, numbering.owned);
     expect_the_sharing_names_unknowns(all, mine, numbering.sharing);
     EXPECT_EQ(world().sum(static_cast<std::int64_t>(numbering.owned)), mesh.degrees_of_freedom());
     EXPECT_EQ(everywhere.size(), static_cast<std::size_t>(mesh.degrees_of_freedom()));
@@ -120,8 +121,8 @@ TEST(Numbering, OfAMesh) {
 TEST(Numbering, OfIdsThatNoMeshHas) {
   // Beyond 32 bits, descending, one id three times, one twice, one on every rank; the last rank has nothing.
   const bool has_none = world().size() > 1 && world().rank() + 1 == world().size();
-  const std::int64_t own = (std::int64_t{1} << 40) + world().rank();
-  const Ids ids = has_none ? Ids{} : Ids{own, 1'000'000'007, 99, own, 1'000'000'007, own, 12};
+  const std::int64_t unique = (std::int64_t{1} << 40) + world().rank();
+  const Ids ids = has_none ? Ids{} : Ids{unique, 1'000'000'007, 99, unique, 1'000'000'007, unique, 12};
   const std::vector<unsigned char> fixed =
       has_none ? std::vector<unsigned char>{} : std::vector<unsigned char>{0, 0, 1, 0, 0, 0, 0};
   std::vector<std::set<std::int64_t>> all(static_cast<std::size_t>(world().size()));
@@ -132,7 +133,7 @@ TEST(Numbering, OfIdsThatNoMeshHas) {
   const Numbering numbering = number(ids, fixed, world());
   expect_a_number_for_each_id(ids, fixed, numbering);
   const Ids mine = ids_of_unknowns(ids, numbering);
-  expect_the_lowest_rank_owns(all, mine, numbering.owned);
+  expect_the_lowest_rank_as_owner(all, mine, numbering.owned);
   expect_the_sharing_names_unknowns(all, mine, numbering.sharing);
 }
 

@@ -22,8 +22,9 @@ struct Case {
   int ranks;
 
   /// The name of the test.
-  friend std::ostream& operator<<(std::ostream& out, const Case& one) {
-    return out << one.elements[0] << 'x' << one.elements[1] << 'x' << one.elements[2] << " on " << one.ranks;
+  friend std::ostream& operator<<(std::ostream& out, const Case& parameters) {
+    return out << parameters.elements[0] << 'x' << parameters.elements[1] << 'x' << parameters.elements[2] << " on "
+               << parameters.ranks;
   }
 };
 

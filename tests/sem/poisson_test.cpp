@@ -152,12 +152,12 @@ TEST_P(PoissonIn, GivesTheSameWhateverTheGeometryAndTheStorageAtEveryOrder) {
     double first_energy = 0;
     for_each_kind(problem, [&](Poisson<double>& poisson, Storage storage) {
       const auto [output, energy] = apply(poisson, problem, problem.random(storage, 1));
-      const Vector found = storage == Storage::element ? problem.by_unknown(output) : output;
+      const Vector result = storage == Storage::element ? problem.by_unknown(output) : output;
       if (first.empty()) {
-        first = found;
+        first = result;
         first_energy = energy;
       }
-      expect_equal(found, first, 1e-11, "output");
+      expect_equal(result, first, 1e-11, "output");
       EXPECT_NEAR(energy, first_energy, 1e-11 * first_energy);
     });
     EXPECT_GT(first_energy, 0);
@@ -266,13 +266,13 @@ TEST_P(PoissonIn, CombinedIsTheSameWithAndWithoutOverlap) {
           const auto out = uploaded(Vector(problem.length(storage), 0.0));
           const auto energy = uploaded(Vector{0});
           assembled.apply(in.as<double>(), out.as<double>(), energy.as<double>(), *stream);
-          const Vector found = problem.of_unknowns(downloaded<double>(out), storage);
+          const Vector result = problem.of_unknowns(downloaded<double>(out), storage);
           const double all_energy = world().sum_of_reals(downloaded<double>(energy).front());
           if (first.empty()) {
-            first = found;
+            first = result;
             first_energy = all_energy;
           }
-          expect_equal(found, first, 1e-12, overlap ? "overlap" : "no overlap");
+          expect_equal(result, first, 1e-12, overlap ? "overlap" : "no overlap");
           EXPECT_NEAR(all_energy, first_energy, 1e-12 * first_energy);
         }
       }

@@ -33,11 +33,11 @@ inline double largest_of(const std::vector<double>& values) {
 
 /// To an accuracy relative to the largest value.
 inline void expect_equal(const std::vector<double>& result, const std::vector<double>& expected, double tolerance,
-                         const std::string& what) {
-  ASSERT_EQ(result.size(), expected.size()) << what;
+                         const std::string& label) {
+  ASSERT_EQ(result.size(), expected.size()) << label;
   const double scale = largest_of(expected);
   for (std::size_t i = 0; i < result.size(); ++i) {
-    ASSERT_NEAR(result[i], expected[i], tolerance * scale) << what << ", at " << i;
+    ASSERT_NEAR(result[i], expected[i], tolerance * scale) << label << ", at " << i;
   }
 }
 

@@ -56,17 +56,17 @@ TEST_P(CoarseMatrixIn, AddsUpToTheDenseOperator) {
         sem::Shape{.elements = {3, 2, 2}, .order = 1}}) {
     const reference::Whole whole(shape);
     const sem::FunctionSpace space(sem::mesh_of(shape), context());
-    const CoarseMatrix found = coarse_matrix(space, context());
+    const CoarseMatrix matrix = coarse_matrix(space, context());
     const std::size_t n = whole.unknowns();
-    const auto owned = static_cast<std::int64_t>(found.rows);
-    ASSERT_EQ(found.rows, space.numbering().owned);
+    const auto owned = static_cast<std::int64_t>(matrix.rows);
+    ASSERT_EQ(matrix.rows, space.numbering().owned);
     ASSERT_EQ(world().sum(owned), static_cast<std::int64_t>(n));
     Vector rows_of_ranks(static_cast<std::size_t>(ranks));
     rows_of_ranks[static_cast<std::size_t>(rank)] = static_cast<double>(owned);
     rows_of_ranks = sum_over_ranks(rows_of_ranks);
     double before = 0;
     for (int lower = 0; lower < rank; ++lower) before += rows_of_ranks[static_cast<std::size_t>(lower)];
-    EXPECT_EQ(static_cast<double>(found.first_row), before);
+    EXPECT_EQ(static_cast<double>(matrix.first_row), before);
 
     // By row: the unknown of the whole mesh.
     Vector unknowns(n);
@@ -76,13 +76,13 @@ TEST_P(CoarseMatrixIn, AddsUpToTheDenseOperator) {
       const std::uint32_t unknown = space.numbering().of_node[node];
       if (unknown == Numbering::fixed) continue;
       const std::size_t place = unknown & ~Numbering::by_several;
-      if (place < found.rows) mine[static_cast<std::size_t>(found.first_row) + place] = whole.unknown(ids[node]);
+      if (place < matrix.rows) mine[static_cast<std::size_t>(matrix.first_row) + place] = whole.unknown(ids[node]);
     }
     for (const auto& [row, unknown] : mine) unknowns[row] = static_cast<double>(unknown);
     unknowns = sum_over_ranks(unknowns);
 
     Matrix assembled(n);
-    for (const CoarseMatrix::Entry& entry : found.entries) {
+    for (const CoarseMatrix::Entry& entry : matrix.entries) {
       EXPECT_GE(std::abs(entry.value), smallest_entry);
       ASSERT_LT(entry.row, static_cast<std::int64_t>(n));
       ASSERT_LT(entry.column, static_cast<std::int64_t>(n));
@@ -97,7 +97,7 @@ TEST_P(CoarseMatrixIn, AddsUpToTheDenseOperator) {
       ASSERT_NEAR(sums[i], expected.values[i], 8 * smallest_entry) << text(shape) << ", at " << i / n << ", " << i % n;
     }
     if (shape.eps == 1) {
-      const auto entries = world().sum(static_cast<std::int64_t>(found.entries.size()));
+      const auto entries = world().sum(static_cast<std::int64_t>(matrix.entries.size()));
       EXPECT_LT(entries, static_cast<std::int64_t>(64 * 48)) << "most couplings of boxes are left out";
       EXPECT_GT(entries, static_cast<std::int64_t>(n));
     }

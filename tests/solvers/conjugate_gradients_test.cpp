@@ -170,8 +170,8 @@ TEST_P(ConjugateGradientsIn, EndsAtTheToleranceAndChangesNothingAfterwards) {
     EXPECT_LE(outcome.solution.relative_residuals.back(), tolerance);
     expect_residual(outcome, system, 1e-13);
     const double squares = reference::product(outcome.residual, outcome.residual);
-    const double found = std::sqrt(world().sum_of_reals(squares)) / reference::norm(system.b);
-    EXPECT_NEAR(found, outcome.solution.relative_residuals.back(), 1e-12 * found);
+    const double residual = std::sqrt(world().sum_of_reals(squares)) / reference::norm(system.b);
+    EXPECT_NEAR(residual, outcome.solution.relative_residuals.back(), 1e-12 * residual);
   });
 }
 

@@ -49,8 +49,8 @@ class ExtensionIn : public SolversIn {
   Vector ids_with_ghosts(const sem::FunctionSpace& space, const reference::Whole& whole, const Extension& extension) {
     Vector ids;
     for (std::size_t i = 0; i < whole.unknowns(); ++i) ids.push_back(static_cast<double>(whole.id(i)));
-    const Vector own = whole.on(space, ids);
-    Vector here = own;
+    const Vector unknown_ids = whole.on(space, ids);
+    Vector here = unknown_ids;
     here.resize(space.length() + extension.ghosts, 0.0);
     const auto values = uploaded(here);
     const Context around = context();
@@ -58,7 +58,7 @@ class ExtensionIn : public SolversIn {
                                             gather_scatter::make_lists(extension.sharing, around), {}, around);
     fetch->apply(values.data(), *stream);
     here = downloaded<double>(values);
-    EXPECT_EQ(Vector(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(own.size())), own)
+    EXPECT_EQ(Vector(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(unknown_ids.size())), unknown_ids)
         << "the rank's own values are kept";
     return here;
   }
@@ -75,15 +75,15 @@ class ExtensionIn : public SolversIn {
       const std::size_t element = i / (6 * n * n);
       const std::size_t face = i / (n * n) % 6;
       const auto node = node_beyond(shape, space.mesh().place(element), face, i % n, i / n % n);
-      const std::uint32_t found = extension.neighbors[i];
+      const std::uint32_t neighbor = extension.neighbors[i];
       const std::string where = text(shape) + ", element " + std::to_string(element) + ", face " + std::to_string(face);
       if (!node || on_boundary(shape, *node)) {
-        ASSERT_EQ(found, Numbering::fixed) << where;
+        ASSERT_EQ(neighbor, Numbering::fixed) << where;
         continue;
       }
-      ASSERT_LT(found, ids.size()) << where;
-      ASSERT_EQ(ids[found], static_cast<double>(sem::id_of(shape, *node))) << where;
-      if (found >= space.length()) read_as_ghosts.insert(sem::id_of(shape, *node));
+      ASSERT_LT(neighbor, ids.size()) << where;
+      ASSERT_EQ(ids[neighbor], static_cast<double>(sem::id_of(shape, *node))) << where;
+      if (neighbor >= space.length()) read_as_ghosts.insert(sem::id_of(shape, *node));
     }
     EXPECT_EQ(read_as_ghosts.size(), extension.ghosts) << "each ghost is there once, and is read";
     EXPECT_EQ(extension.sharing.nodes, space.length() + extension.ghosts);

@@ -20,7 +20,7 @@ constexpr Lengths all_lengths[] = {{0.4, 0.3, 0.7}, {0, 0.3, 0.7}, {0.4, 0.3, 0}
 
 std::string text(int order, const Lengths& lengths) {
   return "order " + std::to_string(order) + ", lengths " + std::to_string(lengths.before) + " " +
-         std::to_string(lengths.own) + " " + std::to_string(lengths.after);
+         std::to_string(lengths.element) + " " + std::to_string(lengths.after);
 }
 
 struct Problem1d {
@@ -31,7 +31,7 @@ struct Problem1d {
 /// Of three elements in a row, cut to the middle one and one node on either side.
 Problem1d by_hand(const sem::Gll& gll, const Lengths& lengths) {
   const std::size_t order = gll.points.size() - 1;
-  const double sizes[3] = {lengths.before, lengths.own, lengths.after};
+  const double sizes[3] = {lengths.before, lengths.element, lengths.after};
   Matrix stiffness(3 * order + 1);
   Vector mass(3 * order + 1);
   for (std::size_t element = 0; element < 3; ++element) {
@@ -67,9 +67,9 @@ TEST(FastDiagonalization, HasTheMatricesOfThreeElementsInARow) {
     const sem::Gll gll = sem::gll(order);
     for (const Lengths& lengths : all_lengths) {
       const Problem1d expected = by_hand(gll, lengths);
-      const Matrices found = matrices_of(gll, lengths);
-      reference::expect_equal(found.stiffness, expected.stiffness.values, 1e-13, text(order, lengths));
-      reference::expect_equal(found.mass, expected.mass, 1e-14, text(order, lengths));
+      const Matrices matrices = matrices_of(gll, lengths);
+      reference::expect_equal(matrices.stiffness, expected.stiffness.values, 1e-13, text(order, lengths));
+      reference::expect_equal(matrices.mass, expected.mass, 1e-14, text(order, lengths));
     }
   }
 }

@@ -104,10 +104,10 @@ class FgmresIn : public SolversIn {
   std::optional<Jacobi> jacobi_;
 };
 
-void expect_residuals(const Solution& found, const Vector& expected) {
-  ASSERT_EQ(found.relative_residuals.size(), expected.size());
+void expect_residuals(const Solution& solution, const Vector& expected) {
+  ASSERT_EQ(solution.relative_residuals.size(), expected.size());
   for (std::size_t k = 0; k < expected.size(); ++k) {
-    EXPECT_NEAR(found.relative_residuals[k], expected[k], 1e-4 * expected[k]) << "iteration " << k;
+    EXPECT_NEAR(solution.relative_residuals[k], expected[k], 1e-4 * expected[k]) << "iteration " << k;
   }
 }
 

@@ -68,8 +68,8 @@ TEST_P(InterpolationIn, AddsTheInterpolatedValuesOnce) {
     levels.interpolation.add_to_fine(from.as<float>(), to.as<float>(), *stream);
     const Vector expected = reference::sum(before, 1, reference::interpolated(coarse.whole, fine.whole, u));
     // Four ranks have blocks of different sizes: of a node that they share they have different numbers of elements.
-    const Vector found = fine.whole.gathered(fine.space, values_of<float>(to, fine.space.length()));
-    expect_equal(found, expected, 1e-6, text(orders));
+    const Vector interpolated = fine.whole.gathered(fine.space, values_of<float>(to, fine.space.length()));
+    expect_equal(interpolated, expected, 1e-6, text(orders));
   }
 }
 
@@ -83,12 +83,12 @@ TEST_P(InterpolationIn, RestrictionIsItsTranspose) {
       const auto from = vector<float>(fine.whole.on(fine.space, r));
       const auto to = output<float>(coarse.space.length());
       levels.interpolation.restrict_to_coarse(from.as<float>(), to.as<float>(), *stream);
-      const Vector found = coarse.whole.gathered(coarse.space, values_of<float>(to, coarse.space.length()));
+      const Vector restricted = coarse.whole.gathered(coarse.space, values_of<float>(to, coarse.space.length()));
       for (std::int64_t seed = 20; seed < 25; ++seed) {
         const Vector u = coarse.whole.random(seed);
         const Vector up = reference::interpolated(coarse.whole, fine.whole, u);
         const double scale = reference::norm(up) * reference::norm(r);
-        EXPECT_NEAR(reference::product(found, u), reference::product(r, up), 1e-6 * scale) << text(orders);
+        EXPECT_NEAR(reference::product(restricted, u), reference::product(r, up), 1e-6 * scale) << text(orders);
       }
     }
   }

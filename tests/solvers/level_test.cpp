@@ -58,9 +58,9 @@ TEST_P(LevelIn, AddsOverRanks) {
   const std::vector<float> ones(problem.space.length(), 1.0F);
   const auto counts = uploaded(ones);
   problem.level.add_over_ranks(counts.as<float>(), *stream);
-  const auto found = downloaded<float>(counts);
+  const auto multiplicity = downloaded<float>(counts);
   double owned = 0;
-  for (const float count : found) owned += 1 / count;
+  for (const float count : multiplicity) owned += 1 / count;
   EXPECT_NEAR(world().sum_of_reals(owned), static_cast<double>(problem.whole.unknowns()), 1e-9)
       << "1 / (ranks that have it) adds up to 1 for every unknown";
 }
@@ -70,13 +70,13 @@ TEST(DiagonalOfElements, IsThatOfTheDenseMatrices) {
   for (const int order : {1, 2, 3, 7}) {
     const sem::Shape shape{.elements = {6, 2, 2}, .order = order};
     const sem::Mesh mesh(shape, sem::Partition(shape.elements, 1), 0);
-    const auto found = diagonal_of_elements(mesh);
+    const auto computed = diagonal_of_elements(mesh);
     Vector expected;
     for (std::size_t element = 0; element < mesh.elements(); ++element) {
       const auto matrix = reference::element_matrix(mesh.gll(), mesh.vertices(element));
       for (std::size_t node = 0; node < matrix.n; ++node) expected.push_back(matrix.at(node, node));
     }
-    expect_equal(found, expected, 1e-13, text(shape));
+    expect_equal(computed, expected, 1e-13, text(shape));
   }
 }
 
@@ -93,11 +93,11 @@ TEST_P(LevelIn, JacobiDividesByTheDenseDiagonal) {
       const auto input = vector<float>(u);
       const auto result = output<float>(length);
       jacobi.apply(input.as<float>(), result.as<float>(), *stream);
-      const Vector found = values_of<float>(result, length);
+      const Vector computed = values_of<float>(result, length);
       const auto inverse = device::download(jacobi.inverse_diagonal(), length, *stream);
       for (std::size_t i = 0; i < length; ++i) {
         ASSERT_NEAR(static_cast<double>(inverse[i]) * diagonal[i], 1, 1e-5) << text(shape) << ", at " << i;
-        ASSERT_NEAR(found[i] * diagonal[i], u[i], 1e-5) << text(shape) << ", at " << i;
+        ASSERT_NEAR(computed[i] * diagonal[i], u[i], 1e-5) << text(shape) << ", at " << i;
       }
     }
   }

@@ -55,8 +55,8 @@ class MultigridCycleIn : public SolversIn {
     const auto b = vector<float>(whole.on(space, r));
     const auto x = output<float>(space.length());
     for (int repetition = 0; repetition < 2; ++repetition) multigrid.apply(b.as<float>(), x.as<float>(), *stream);
-    const Vector found = whole.gathered(space, values_of<float>(x, space.length()));
-    reference::expect_equal(found, reference::v_cycle(levels, 0, r), 1e-4, std::string(name(smoother)));
+    const Vector iterate = whole.gathered(space, values_of<float>(x, space.length()));
+    reference::expect_equal(iterate, reference::v_cycle(levels, 0, r), 1e-4, std::string(name(smoother)));
   }
 };
 
@@ -116,12 +116,12 @@ class MultigridIn : public SolversIn {
   Outcome solve_alone(const sem::Shape& shape, const Multigrid::Options& options) {
     const transport::Communicator self(MPI_COMM_SELF);
     const auto& all = transport::all();
-    const auto registered =
-        std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == GetParam().transport; });
-    const auto own = registered->make({self, this_device(), memory(), ""});
+    const auto registered = std::find_if(all.begin(), all.end(),
+                                         [](const auto& candidate) { return candidate.name == GetParam().transport; });
+    const auto alone = registered->make({self, this_device(), memory(), ""});
     const Context usual = context();
     const Context around{.communicator = self,
-                         .transport = *own,
+                         .transport = *alone,
                          .device = usual.device,
                          .memory = usual.memory,
                          .stream = usual.stream,
@@ -172,9 +172,9 @@ TEST_P(MultigridIn, NeedsFewerIterationsWithAHigherDegree) {
   const sem::Shape shape{.elements = {3, 2, 2}, .order = 4};
   Multigrid::Options options = options_of({4, 2, 1});
   options.degree = 1;
-  const std::size_t one = expect_solved(shape, options);
+  const std::size_t with_degree_1 = expect_solved(shape, options);
   options.degree = 4;
-  EXPECT_LT(expect_solved(shape, options), one);
+  EXPECT_LT(expect_solved(shape, options), with_degree_1);
 }
 
 TEST_P(MultigridIn, SolvesWithBoomerAmg) {

@@ -69,7 +69,7 @@ Vector sum(const Vector& a, double factor, const Vector& b) {
 
 Iterates conjugate_gradients(const Operator& apply, const Operator& precondition, const Vector& b, std::size_t steps,
                              double tolerance) {
-  Iterates found{Vector(b.size()), {}};
+  Iterates iterates{Vector(b.size()), {}};
   Vector r = b;
   Vector z = precondition(r);
   Vector p = z;
@@ -77,13 +77,13 @@ Iterates conjugate_gradients(const Operator& apply, const Operator& precondition
     const Vector q = apply(p);
     const double rz = product(r, z);
     const double alpha = rz / product(p, q);
-    found.x = sum(found.x, alpha, p);
+    iterates.x = sum(iterates.x, alpha, p);
     r = sum(r, -alpha, q);
     z = precondition(r);
     p = sum(z, product(r, z) / rz, p);
-    found.relative_residuals.push_back(norm(r) / norm(b));
+    iterates.relative_residuals.push_back(norm(r) / norm(b));
   }
-  return found;
+  return iterates;
 }
 
 Matrix element_matrix(const sem::Gll& gll, const sem::Vertices& vertices) {
@@ -255,7 +255,7 @@ Schwarz::Schwarz(const Whole& whole) : whole_(whole), weights_(whole.weights()) 
       const sem::Extents& place = mesh.place(element);
       sem::Extents before = place;
       sem::Extents after = place;
-      Lengths lengths{.own = length_of(place, axis)};
+      Lengths lengths{.element = length_of(place, axis)};
       if (before[axis]-- > 0) lengths.before = length_of(before, axis);
       if (++after[axis] < mesh.shape().elements[axis]) lengths.after = length_of(after, axis);
       problems[axis] = matrices_of(mesh.gll(), lengths);
@@ -318,9 +318,9 @@ Vector Schwarz::apply(const Vector& r) const {
     const Vector x = solve(problems_[element], b);
     for (std::size_t node = 0; node < x.size(); ++node) {
       const std::size_t at[3] = {node % n, node / n % n, node / (n * n)};
-      bool own = unknowns[node] != Whole::fixed;
-      for (const std::size_t i : at) own = own && i > 0 && i + 1 < n;
-      if (own) result[unknowns[node]] += weights_[unknowns[node]] * x[node];
+      bool is_interior = unknowns[node] != Whole::fixed;
+      for (const std::size_t i : at) is_interior = is_interior && i > 0 && i + 1 < n;
+      if (is_interior) result[unknowns[node]] += weights_[unknowns[node]] * x[node];
     }
   }
   return result;

@@ -39,7 +39,7 @@ TEST_P(SolverMemoryIn, IsAtMostTheEstimates) {
   for (const sem::Shape& shape :
        {sem::Shape{.elements = {n, 1, 1}, .order = 2}, sem::Shape{.elements = {5, 4, 3}, .order = 3},
         sem::Shape{.elements = {7, 3, 3}, .order = 7}, sem::Shape{.elements = {n, 2, 1}, .order = 15}}) {
-    const std::string what = text(shape);
+    const std::string label = text(shape);
     const sem::FunctionSpace space(sem::mesh_of(shape), context());
     const double lists = bytes_of_gather_scatter(space.numbering().sharing);
     const auto nodes = static_cast<double>(space.mesh().nodes());
@@ -47,7 +47,7 @@ TEST_P(SolverMemoryIn, IsAtMostTheEstimates) {
     const auto length = static_cast<double>(space.length());
     const double of_space =
         bytes_of([&] { return std::make_unique<sem::FunctionSpace>(sem::mesh_of(shape), context()); });
-    EXPECT_LE(of_space - lists, sem::FunctionSpace::upper_bytes(nodes, length)) << what;
+    EXPECT_LE(of_space - lists, sem::FunctionSpace::upper_bytes(nodes, length)) << label;
 
     Level<float> level(space, level_options(), context(), nobody);
     Schwarz schwarz(level, level_options(), context(), nobody);
@@ -58,12 +58,12 @@ TEST_P(SolverMemoryIn, IsAtMostTheEstimates) {
         ranks == 1 ? 0 : bytes_of_gather_scatter(extension.sharing) + (length + ghosts) * sizeof(float);
     const double of_schwarz =
         bytes_of([&] { return std::make_unique<Schwarz>(level, level_options(), context(), nobody); });
-    EXPECT_LE(of_schwarz - of_fetch, Schwarz::upper_bytes(elements, shape.order)) << what;
+    EXPECT_LE(of_schwarz - of_fetch, Schwarz::upper_bytes(elements, shape.order)) << label;
     const double of_chebyshev = bytes_of([&] {
       return std::make_unique<Chebyshev>(level, schwarz, 2, Chebyshev::Bounds{.least = 1, .largest = 10}, context(),
                                          nobody);
     });
-    EXPECT_LE(of_chebyshev, Chebyshev::upper_bytes(length, ghosts)) << what;
+    EXPECT_LE(of_chebyshev, Chebyshev::upper_bytes(length, ghosts)) << label;
 
     Level<double> in_double(space, level_options(), context(), nobody);
     for (const std::size_t restart : {1, 30, 200}) {
@@ -71,7 +71,7 @@ TEST_P(SolverMemoryIn, IsAtMostTheEstimates) {
         return std::make_unique<Fgmres>(in_double, Fgmres::Precondition{}, Fgmres::Options{.restart = restart},
                                         context(), nobody);
       });
-      EXPECT_LE(of_fgmres, Fgmres::upper_bytes(restart, length)) << what << ", restart " << restart;
+      EXPECT_LE(of_fgmres, Fgmres::upper_bytes(restart, length)) << label << ", restart " << restart;
     }
   }
 }

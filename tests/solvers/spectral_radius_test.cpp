@@ -92,9 +92,9 @@ TEST_P(SpectralRadiusIn, IsTheLargestEigenvalueWithFewerUnknownsThanSteps) {
   for (const sem::Shape& shape :
        {sem::Shape{.elements = {2, 2, 1}, .order = 2}, sem::Shape{.elements = {4, 1, 1}, .order = 2, .eps = 1}}) {
     for_each_preconditioner(
-        shape, 30, [](const std::string& what, const reference::Whole& whole, const Operator& sa, double found) {
+        shape, 30, [](const std::string& label, const reference::Whole& whole, const Operator& sa, double radius) {
           const double expected = largest_eigenvalue(sa, whole.unknowns());
-          EXPECT_NEAR(found, expected, 1e-5 * expected) << what;
+          EXPECT_NEAR(radius, expected, 1e-5 * expected) << label;
         });
   }
 }
@@ -105,11 +105,11 @@ TEST_P(SpectralRadiusIn, IsThatOfTheKrylovSpaceAfterTenSteps) {
        {sem::Shape{.elements = {3, 2, 2}, .order = 2}, sem::Shape{.elements = {2, 2, 2}, .order = 3, .eps = 1},
         sem::Shape{.elements = {4, 1, 1}, .order = 4}}) {
     for_each_preconditioner(
-        shape, steps, [](const std::string& what, const reference::Whole& whole, const Operator& sa, double found) {
+        shape, steps, [](const std::string& label, const reference::Whole& whole, const Operator& sa, double radius) {
           const double in_krylov_space = largest_in_krylov_space(sa, whole, steps);
-          EXPECT_NEAR(found, in_krylov_space, 1e-4 * in_krylov_space) << what;
+          EXPECT_NEAR(radius, in_krylov_space, 1e-4 * in_krylov_space) << label;
           const double largest = largest_eigenvalue(sa, whole.unknowns());
-          EXPECT_NEAR(found, largest, 0.1 * largest) << what;
+          EXPECT_NEAR(radius, largest, 0.1 * largest) << label;
         });
   }
 }

@@ -56,7 +56,7 @@ TEST(Communicator, ErrorsOfMpiNameTheCall) {
   const Communicator world(MPI_COMM_WORLD);
   int value = 0;
   try {
-    check_mpi(MPI_Send(&value, 1, MPI_INT, world.size() + 7, 0, world.handle()), "MPI_Send");
+    CALL_MPI(MPI_Send, &value, 1, MPI_INT, world.size() + 7, 0, world.handle());
     FAIL() << "sent to a rank that does not exist";
   } catch (const Error& error) {
     EXPECT_EQ(std::string(error.what()).rfind("MPI_Send: ", 0), 0U) << error.what();

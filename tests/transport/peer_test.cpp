@@ -34,8 +34,8 @@ TEST_P(Peer, AllRanksHaveTheSameSumToTheLastBit) {
     const auto input = uploaded(values);
     const auto output = allocate(count * sizeof(double));
     transport->allreduce(input.data(), output.data(), count, DataType::f64, *stream);
-    const std::string own = bytes_of(downloaded<double>(output));
-    for (const std::string& other : world().gather(own)) EXPECT_EQ(other, own) << count;
+    const std::string result = bytes_of(downloaded<double>(output));
+    for (const std::string& other : world().gather(result)) EXPECT_EQ(other, result) << count;
     std::vector<double> expected(count);
     for (std::size_t i = 0; i < count; ++i) {
       expected[i] = std::sin(static_cast<double>(i)) * 1e3;
@@ -43,7 +43,7 @@ TEST_P(Peer, AllRanksHaveTheSameSumToTheLastBit) {
         expected[i] += std::sin(static_cast<double>(i) + 100.0 * other) * 1e3;
       }
     }
-    EXPECT_EQ(own, bytes_of(expected)) << "in the order of the ranks";
+    EXPECT_EQ(result, bytes_of(expected)) << "in the order of the ranks";
   }
 }
 
@@ -74,12 +74,12 @@ TEST_P(Peer, ExchangesUnderWayAtOnceMatchInTheOrderOfTheirStarts) {
   const auto second = uploaded(std::vector<int>{2});
   const auto into_first = uploaded(std::vector<int>{0});
   const auto into_second = uploaded(std::vector<int>{0});
-  const auto one = transport->exchange({{rank, first.data(), 4}}, {{rank, into_first.data(), 4}});
+  const auto exchange = transport->exchange({{rank, first.data(), 4}}, {{rank, into_first.data(), 4}});
   const auto two = transport->exchange({{rank, second.data(), 4}}, {{rank, into_second.data(), 4}});
-  one->start(*stream);
+  exchange->start(*stream);
   two->start(*stream);
   two->finish(*stream);
-  one->finish(*stream);
+  exchange->finish(*stream);
   EXPECT_EQ(downloaded<int>(into_first), std::vector<int>{1});
   EXPECT_EQ(downloaded<int>(into_second), std::vector<int>{2});
 }

@@ -34,7 +34,7 @@ class CountingStream final : public device::Stream {
 
 TEST(All, ComeInTheOrderOfTables) {
   std::vector<std::string> names;
-  for (const auto& one : all()) names.push_back(one.name);
+  for (const auto& transport : all()) names.push_back(transport.name);
   EXPECT_EQ(names, (std::vector<std::string>{"mpi", "staged", "ccl", "peer"}));
 }
 

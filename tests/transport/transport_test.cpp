@@ -103,8 +103,8 @@ TEST_P(EveryTransport, AllreduceSumsInPlaceAndOutOfPlace) {
 TEST_P(EveryTransport, AllreduceKnowsEveryReductionOfReals) {
   // Powers of two, exact in every type: 4, 1, 2, 4, 1, 2 …
   const auto value = [](int of_rank, std::size_t i) { return 1 << ((static_cast<std::size_t>(of_rank) + 2 + i) % 3); };
-  const auto expect_right = [&](DataType type, auto one) {
-    using Real = decltype(one);
+  const auto expect_right = [&](DataType type, auto zero) {
+    using Real = decltype(zero);
     constexpr std::size_t count = 7;
     for (const auto reduction : {Reduction::sum, Reduction::product, Reduction::minimum, Reduction::maximum}) {
       std::vector<Real> values(count);
@@ -140,8 +140,8 @@ TEST_P(EveryTransport, AllreduceOnlySumsComplexNumbers) {
 }
 
 TEST_P(EveryTransport, AllreduceKnowsEveryType) {
-  const auto sum_of = [&](DataType type, auto one, std::size_t reals) {
-    using Real = decltype(one);
+  const auto sum_of = [&](DataType type, auto zero, std::size_t reals) {
+    using Real = decltype(zero);
     const auto buffer = uploaded(std::vector<Real>(reals, static_cast<Real>(rank + 1)));
     transport->allreduce(buffer.data(), buffer.data(), buffer.bytes() / size_of(type), type, *stream);
     const std::vector<Real> expected(reals, static_cast<Real>(ranks * (ranks + 1) / 2));

@@ -6,7 +6,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 
 namespace commlens {
 
@@ -16,7 +16,7 @@ class World : public testing::Environment {
  public:
   void SetUp() override {
     communicator.emplace(MPI_COMM_WORLD);
-    if (!device) device = open_own_device(communicator->node().rank());
+    if (!device) device = open_rank_device(communicator->node().rank());
   }
   void TearDown() override {
     device.reset();
@@ -42,7 +42,7 @@ bool is_tested_nevertheless(const std::string& transport) {
 const transport::Communicator& world() { return *the_world->communicator; }
 device::Device& this_device() { return *the_world->device; }
 void open_device_before_mpi() {
-  if (const auto local_rank = local_rank_from_environment()) the_world->device = open_own_device(*local_rank);
+  if (const auto local_rank = local_rank_from_environment()) the_world->device = open_rank_device(*local_rank);
 }
 
 std::string name_of(const testing::TestParamInfo<Place>& place) {
@@ -52,13 +52,13 @@ std::string name_of(const testing::TestParamInfo<Place>& place) {
 void InPlace::SetUp() {
   if (!this_device().has(memory())) GTEST_SKIP() << "no " << name(memory()) << " memory on this machine";
   const auto& all = transport::all();
-  const auto found =
-      std::find_if(all.begin(), all.end(), [](const auto& one) { return one.name == GetParam().transport; });
-  ASSERT_NE(found, all.end());
+  const auto description = std::find_if(all.begin(), all.end(),
+                                        [](const auto& candidate) { return candidate.name == GetParam().transport; });
+  ASSERT_NE(description, all.end());
   const transport::Setup setup{world(), this_device(), memory(), ""};
-  const std::string reason = world().first(found->unsupported(setup));
-  if (!reason.empty() && !is_tested_nevertheless(found->name)) GTEST_SKIP() << reason;
-  transport = found->make(setup);
+  const std::string reason = world().first(description->unsupported(setup));
+  if (!reason.empty() && !is_tested_nevertheless(description->name)) GTEST_SKIP() << reason;
+  transport = description->make(setup);
   constexpr std::size_t most_bytes = 16 << 20;
   arena = transport->allocate(most_bytes);
   stream = this_device().stream(memory());

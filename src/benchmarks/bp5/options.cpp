@@ -52,12 +52,10 @@ std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, in
   return notes;
 }
 
-// ---- memory ----
-
 namespace {
 
 /// Beside the operator and the solver: b, x and A x, and weights where nodes are stored by element.
-double own_vectors_bytes(const Options& options, double length) {
+double vectors_bytes(const Options& options, double length) {
   constexpr double scratch = 256.0 * 1024;  // of inner products, and what vectors are rounded up to
   const double vectors = options.storage == Storage::element ? 4 : 3;
   return vectors * sizeof(double) * length + scratch;
@@ -91,7 +89,7 @@ void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {
   const double length = unknowns_per_node * nodes;
   const double bytes = sem::upper_bytes({.nodes = nodes}, geometry, storage) +
                        solvers::ConjugateGradients::upper_bytes(length, static_cast<double>(iterations)) +
-                       own_vectors_bytes(*this, length);
+                       vectors_bytes(*this, length);
   mesh.require_room({.buffers = bytes / nodes, .staging = set_up_bytes}, budget, ranks);
 }
 
@@ -105,7 +103,7 @@ MemoryEstimate Options::memory_estimate(int rank, int ranks) const {
   const double sent = sem::values_sent(partition, order);
   const auto exchange = gs::upper_bytes({.nodes = length, .sent = sent, .ranks = ranks}, exchange_kind());
   const double iteration = solvers::ConjugateGradients::upper_bytes(length, static_cast<double>(iterations));
-  return {.buffers = own_vectors_bytes(*this, length) +
+  return {.buffers = vectors_bytes(*this, length) +
                      sem::upper_bytes({.elements = elements, .nodes = nodes}, geometry, storage) + iteration +
                      exchange.buffers,
           .staging = on_gpu ? exchange.staging : 0,

@@ -125,6 +125,9 @@ double bytes_per_iteration(const Problem& problem) {
   return bytes + grouped * (2 * sizeof(double) + sizeof(std::uint32_t)) + groups * sizeof(std::uint32_t);
 }
 
+/// Messages of 32 bits leave their rounding in every sum.
+double tolerance_of(const Options& options) { return options.exchange_type == RealType::f32 ? 1e-4 : 1e-9; }
+
 }  // namespace
 
 /// nekRS counts the vector operations, too.
@@ -135,13 +138,6 @@ Work work_of(const Problem& problem, int ranks) {
           .flops_of_start = work.application + 9 * work.nodes,
           .bytes_per_iteration = bytes_per_iteration(problem)};
 }
-
-namespace {
-
-/// Messages of 32 bits leave their rounding in every sum.
-double tolerance_of(const Options& options) { return options.exchange_type == RealType::f32 ? 1e-4 : 1e-9; }
-
-}  // namespace
 
 /// b - A x must be the residual of the iteration, with the norm that it had there, whatever the iteration did; and both
 /// ways to compute x . A x must agree.

@@ -55,6 +55,34 @@ void refuse_above(const char* option, std::size_t value, std::size_t most, const
 
 std::string text_of(const std::vector<int>& levels) { return fmt::format("{}", fmt::join(levels, ",")); }
 
+/// On the host, per node, while the mesh is numbered; and the ids of the elements' neighbors.
+constexpr double set_up_bytes = 160;
+
+/// What an element of the finest level needs, on that level and on all coarser ones, in bytes of buffers.
+double bytes_of(const Options& options, double elements, double scale) {
+  double bytes = 0;
+  for (const int order : options.levels) {
+    const double nodes = elements * std::pow(order + 1, 3);
+    const double length = scale * elements * std::pow(order, 3) + 64;
+    // The operator in float takes at most what it takes in double; a smoother has 4 vectors, Arnoldi's method 12.
+    bytes += sem::FunctionSpace::upper_bytes(nodes, length) +
+             sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry, sem::Storage::unique);
+    bytes += 20 * sizeof(float) * length + 512.0 * 1024;
+    if (order > 1) bytes += solvers::Schwarz::upper_bytes(elements, order);
+  }
+  const double nodes = elements * std::pow(options.levels.front() + 1, 3);
+  const double length = scale * elements * std::pow(options.levels.front(), 3) + 64;
+  bytes += sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry, sem::Storage::unique);
+  return bytes + solvers::Fgmres::upper_bytes(options.restart, length) + 5 * sizeof(double) * length + 512.0 * 1024;
+}
+
+/// Nodes of a rank's box, with those on its upper sides, over elements order^3: 1.2 for 8^3 elements of order 1.
+double surplus(const sem::Block& block) {
+  double factor = 1;
+  for (const auto& [begin, end] : block) factor *= 1 + 1 / static_cast<double>(end - begin);
+  return factor;
+}
+
 }  // namespace
 
 void Options::describe(OptionSet& options) {
@@ -109,40 +137,6 @@ std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, in
   refuse_mesh_beyond(budget, ranks);
   return {};
 }
-
-// ---- memory ----
-
-namespace {
-
-/// On the host, per node, while the mesh is numbered; and the ids of the elements' neighbors.
-constexpr double set_up_bytes = 160;
-
-/// What an element of the finest level needs, on that level and on all coarser ones, in bytes of buffers.
-double bytes_of(const Options& options, double elements, double scale) {
-  double bytes = 0;
-  for (const int order : options.levels) {
-    const double nodes = elements * std::pow(order + 1, 3);
-    const double length = scale * elements * std::pow(order, 3) + 64;
-    // The operator in float takes at most what it takes in double; a smoother has 4 vectors, Arnoldi's method 12.
-    bytes += sem::FunctionSpace::upper_bytes(nodes, length) +
-             sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry, sem::Storage::unique);
-    bytes += 20 * sizeof(float) * length + 512.0 * 1024;
-    if (order > 1) bytes += solvers::Schwarz::upper_bytes(elements, order);
-  }
-  const double nodes = elements * std::pow(options.levels.front() + 1, 3);
-  const double length = scale * elements * std::pow(options.levels.front(), 3) + 64;
-  bytes += sem::upper_bytes({.elements = elements, .nodes = nodes}, options.geometry, sem::Storage::unique);
-  return bytes + solvers::Fgmres::upper_bytes(options.restart, length) + 5 * sizeof(double) * length + 512.0 * 1024;
-}
-
-/// Nodes of a rank's box, with those on its upper sides, over elements order^3: 1.2 for 8^3 elements of order 1.
-double surplus(const sem::Block& block) {
-  double factor = 1;
-  for (const auto& [begin, end] : block) factor *= 1 + 1 / static_cast<double>(end - begin);
-  return factor;
-}
-
-}  // namespace
 
 /// Refuses a mesh whose vectors alone are larger than the machine, before it is made.
 void Options::refuse_mesh_beyond(const MemoryBudget& budget, int ranks) const {

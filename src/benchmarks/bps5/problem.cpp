@@ -27,51 +27,6 @@ void require_mode(const sem::FunctionSpace& space, const Options& options, const
   if (!reason.empty()) options.mode.refuse(reason);
 }
 
-}  // namespace
-
-/// Each step takes seconds for a large mesh.
-Problem::Problem(Run& run, const Options& options)
-    : SolveProblem(run),
-      options_(options),
-      space_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks()), run.context()) {
-  allocate(space_.length());
-  require_sums(run, DataType::f64);
-  require_mode(space_, options, run.context());
-  report_mesh(space_.mesh());
-  operator_ = std::make_unique<solvers::Level<double>>(space_, options.level_options(), run.context(), observation_);
-  use_exchange(operator_->exchange());
-  const auto assemble = [this](double* vector, device::Stream& stream) { operator_->add_over_ranks(vector, stream); };
-  check_multiplicities(assemble);
-  write_right_hand_side(options.rhs, {.length = space_.length(), .counted = space_.numbering().owned}, assemble);
-  Run::heartbeat();
-  auto preconditioner = options.multigrid();
-  // hypre would wait for ever for rows that a wrong exchange has made up. The solve fails anyway.
-  if (!run.communicator().first(set_up_error()).empty()) preconditioner.coarse = solvers::Coarse::cg;
-  multigrid_ = std::make_unique<solvers::Multigrid>(space_, preconditioner, run.context(), observation_);
-  Run::heartbeat();
-  auto limits = options.fgmres();
-  limits.graphs = options.launches_graphs(run, operator_->enqueues() && multigrid_->enqueues());
-  use_graphs(limits.graphs);
-  solver_ = std::make_unique<solvers::Fgmres>(
-      *operator_,
-      [this](const float* input, float* output, device::Stream& stream) { multigrid_->apply(input, output, stream); },
-      limits, run.context(), observation_);
-}
-
-void Problem::solve() { solve_by(*solver_); }
-
-void Problem::solve_observed(StepObserver& observer) {
-  observation_.observer = &observer;
-  solve();
-  observation_.observer = nullptr;
-}
-
-void Problem::apply_operator() { operator_->apply(x(), image_buffer().as<double>(), run().stream()); }
-
-void Problem::solve_coarse() { multigrid_->solve_coarsest(run().stream()); }
-
-namespace {
-
 /// Applications in a V-cycle, per level above the coarsest: before the coarser levels, for the residual, and after.
 struct Applications {
   double of_operator = 0;
@@ -150,28 +105,6 @@ double cycle_bytes(const Problem& problem, int ranks) {
   return bytes;
 }
 
-}  // namespace
-
-Work work_of(const Problem& problem, int ranks) {
-  const Options& options = problem.options();
-  const sem::Mesh& mesh = problem.space().mesh();
-  const ElementWork work = element_work(mesh, ranks);
-  const std::size_t count = problem.solution().iterations;
-  const auto iterations = static_cast<double>(count);
-  const auto here = static_cast<double>(mesh.elements());
-  const auto length = static_cast<double>(problem.space().length());
-  double directions = 0;
-  for (std::size_t i = 0; i < count; ++i) directions += static_cast<double>(i % options.restart + 1);
-  return {
-      .dof = work.dof,
-      .flops = iterations * (cycle_flops(options, work.elements) + work.application) + 4 * directions * work.nodes,
-      .bytes = iterations * (cycle_bytes(problem, ranks) +
-                             operator_bytes(options, here, static_cast<double>(mesh.nodes()), length, sizeof(double))) +
-               length * solvers::Fgmres::traffic(options.restart, count)};
-}
-
-namespace {
-
 /// Of a solve with this residual, which is computed from x: it must be that of the iteration, whatever the
 /// preconditioner did.
 std::string wrong_residual(const Problem& problem, double residual) {
@@ -206,6 +139,65 @@ std::string wrong_residual(const Problem& problem, double residual) {
 }
 
 }  // namespace
+
+/// Each step takes seconds for a large mesh.
+Problem::Problem(Run& run, const Options& options)
+    : SolveProblem(run),
+      options_(options),
+      space_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks()), run.context()) {
+  allocate(space_.length());
+  require_sums(run, DataType::f64);
+  require_mode(space_, options, run.context());
+  report_mesh(space_.mesh());
+  operator_ = std::make_unique<solvers::Level<double>>(space_, options.level_options(), run.context(), observation_);
+  use_exchange(operator_->exchange());
+  const auto assemble = [this](double* vector, device::Stream& stream) { operator_->add_over_ranks(vector, stream); };
+  check_multiplicities(assemble);
+  write_right_hand_side(options.rhs, {.length = space_.length(), .counted = space_.numbering().owned}, assemble);
+  Run::heartbeat();
+  auto preconditioner = options.multigrid();
+  // hypre would wait for ever for rows that a wrong exchange has made up. The solve fails anyway.
+  if (!run.communicator().first(set_up_error()).empty()) preconditioner.coarse = solvers::Coarse::cg;
+  multigrid_ = std::make_unique<solvers::Multigrid>(space_, preconditioner, run.context(), observation_);
+  Run::heartbeat();
+  auto limits = options.fgmres();
+  limits.graphs = options.launches_graphs(run, operator_->enqueues() && multigrid_->enqueues());
+  use_graphs(limits.graphs);
+  solver_ = std::make_unique<solvers::Fgmres>(
+      *operator_,
+      [this](const float* input, float* output, device::Stream& stream) { multigrid_->apply(input, output, stream); },
+      limits, run.context(), observation_);
+}
+
+void Problem::solve() { solve_by(*solver_); }
+
+void Problem::solve_observed(StepObserver& observer) {
+  observation_.observer = &observer;
+  solve();
+  observation_.observer = nullptr;
+}
+
+void Problem::apply_operator() { operator_->apply(x(), image_buffer().as<double>(), run().stream()); }
+
+void Problem::solve_coarse() { multigrid_->solve_coarsest(run().stream()); }
+
+Work work_of(const Problem& problem, int ranks) {
+  const Options& options = problem.options();
+  const sem::Mesh& mesh = problem.space().mesh();
+  const ElementWork work = element_work(mesh, ranks);
+  const std::size_t count = problem.solution().iterations;
+  const auto iterations = static_cast<double>(count);
+  const auto here = static_cast<double>(mesh.elements());
+  const auto length = static_cast<double>(problem.space().length());
+  double directions = 0;
+  for (std::size_t i = 0; i < count; ++i) directions += static_cast<double>(i % options.restart + 1);
+  return {
+      .dof = work.dof,
+      .flops = iterations * (cycle_flops(options, work.elements) + work.application) + 4 * directions * work.nodes,
+      .bytes = iterations * (cycle_bytes(problem, ranks) +
+                             operator_bytes(options, here, static_cast<double>(mesh.nodes()), length, sizeof(double))) +
+               length * solvers::Fgmres::traffic(options.restart, count)};
+}
 
 Residual check_residual(Problem& problem) {
   problem.apply_operator();

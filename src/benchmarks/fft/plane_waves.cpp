@@ -87,9 +87,9 @@ struct Points {
 };
 
 template <class Real>
-COMMLENS_FUNCTION double distance(const Complex<Real>& found, const Complex<double>& expected) {
-  const double real = static_cast<double>(found.real) - expected.real;
-  const double imaginary = static_cast<double>(found.imaginary) - expected.imaginary;
+COMMLENS_FUNCTION double distance(const Complex<Real>& computed, const Complex<double>& expected) {
+  const double real = static_cast<double>(computed.real) - expected.real;
+  const double imaginary = static_cast<double>(computed.imaginary) - expected.imaginary;
   return std::sqrt(real * real + imaginary * imaginary);
 }
 
@@ -199,24 +199,24 @@ std::size_t first_beyond(device::Stream& stream, std::size_t elements, Error err
 
 Errors sum_of(device::Stream& stream, const device::Buffer& sums) {
   Errors errors{0, 0};
-  for (const Errors& one : device::download(sums.as<Errors>(), workers, stream)) {
-    if (!std::isnan(errors.largest) && !(one.largest <= errors.largest)) errors.largest = one.largest;
-    errors.total += one.total;
+  for (const Errors& worker : device::download(sums.as<Errors>(), workers, stream)) {
+    if (!std::isnan(errors.largest) && !(worker.largest <= errors.largest)) errors.largest = worker.largest;
+    errors.total += worker.total;
   }
   return errors;
 }
 
-/// `what` is the name of one of the `elements`.
+/// `element` is the name of one of the `elements`.
 template <class Error>
 Verdict verdict_of(device::Stream& stream, const device::Buffer& sums, std::size_t elements, Error error,
-                   double tolerance, const std::string& what) {
+                   double tolerance, const std::string& element) {
   sum_errors(stream, elements, error, sums.as<Errors>());
   const Errors errors = sum_of(stream, sums);
   Verdict verdict{.elements = elements, .error = {}, .deviation = measure::Deviation{errors.largest, errors.total}};
   if (errors.largest <= tolerance) return verdict;
   const Place place = error.place(first_beyond(stream, elements, error, tolerance));
   std::ostringstream text;
-  text << what << " (" << place.x << ", " << place.y << ", " << place.z << ") is the first of those that are up to "
+  text << element << " (" << place.x << ", " << place.y << ", " << place.z << ") is the first of those that are up to "
        << errors.largest << " from what they must be; at most " << tolerance << " is allowed";
   verdict.error = text.str();
   return verdict;
@@ -237,7 +237,7 @@ void PlaneWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
     const std::size_t from_lowest = pattern::mix(axis, seed) % (2 * span + 1);
     wave_.at(axis) = (from_lowest + grid.at(axis) - span) % grid.at(axis);
   }
-  fft::in_precision(type_, [&](auto real) {
+  in_precision(type_, [&](auto real) {
     write_coefficients(run_.stream(), static_cast<Complex<decltype(real)>*>(coefficients), {rows_, grid[0], sphere()},
                        layout_.rows.size(), Truth{place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave});
   });
@@ -245,7 +245,7 @@ void PlaneWaves::write(void* coefficients, Kind kind, std::uint64_t seed) {
 
 Verdict PlaneWaves::compare_coefficients(const void* coefficients, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
-  return fft::in_precision(type_, [&](auto real) {
+  return in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const CoefficientError<Real> error{static_cast<const Complex<Real>*>(coefficients),
                                        {rows_, grid[0], sphere()},
@@ -258,7 +258,7 @@ Verdict PlaneWaves::compare_coefficients(const void* coefficients, double tolera
 
 Verdict PlaneWaves::compare_points(const void* points, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
-  return fft::in_precision(type_, [&](auto real) {
+  return in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const PointError<Real> error{static_cast<const Complex<Real>*>(points),
                                  {layout_.x, layout_.y, grid[2]},
@@ -275,9 +275,9 @@ Complex<double> PlaneWaves::sum_at(const Extents& point) {
                   {place_of(grid), place_of(wave_), seed_, kind_ == Kind::wave}, place_of(point),
                   sums_.as<Complex<double>>());
   Complex<double> sum{0, 0};
-  for (const Complex<double>& one : device::download(sums_.as<Complex<double>>(), workers, run_.stream())) {
-    sum.real += one.real;
-    sum.imaginary += one.imaginary;
+  for (const Complex<double>& worker : device::download(sums_.as<Complex<double>>(), workers, run_.stream())) {
+    sum.real += worker.real;
+    sum.imaginary += worker.imaginary;
   }
   return {run_.communicator().sum_of_reals(sum.real), run_.communicator().sum_of_reals(sum.imaginary)};
 }
@@ -286,16 +286,16 @@ Verdict PlaneWaves::compare_a_point(const void* points, double tolerance) {
   const Extents& grid = layout_.distribution.grid;
   const Extents point{pattern::mix(1, seed_) % grid[0], pattern::mix(2, seed_) % grid[1],
                       pattern::mix(3, seed_) % grid[2]};
-  return fft::in_precision(type_, [&](auto real) {
+  return in_precision(type_, [&](auto real) {
     using Real = decltype(real);
     const Complex<double> expected = sum_at<Real>(point);
     const std::size_t x = point[0] - layout_.x.begin;  // wraps around where another rank has the point
     const std::size_t y = point[1] - layout_.y.begin;
     if (x >= layout_.x.count || y >= layout_.y.count) return Verdict{};
     const std::size_t index = (x * layout_.y.count + y) * grid[2] + point[2];
-    const auto found = device::download(static_cast<const Complex<Real>*>(points) + index, run_.stream());
+    const auto computed = device::download(static_cast<const Complex<Real>*>(points) + index, run_.stream());
     const double all = static_cast<double>(grid[0]) * static_cast<double>(grid[1]) * static_cast<double>(grid[2]);
-    const double error = distance(found, expected);
+    const double error = distance(computed, expected);
     const double allowed = tolerance * std::sqrt(all);
     Verdict verdict{.elements = 1};
     if (error <= allowed) return verdict;

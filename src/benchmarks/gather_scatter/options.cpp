@@ -24,6 +24,13 @@ constexpr double set_up_bytes = 90;
 /// Per node, about: the lists that memory_estimate() asks the library about.
 constexpr double list_bytes = 6;
 
+/// Values that a rank sends at most. It has no more random ids than nodes, nor than there are on all ranks, where they
+/// have 1, 2 … copies in turn; and an id is on no more other ranks than there are, nor than it has further copies.
+double random_values_sent(double nodes, double multiplicity, double ranks) {
+  const double ids_of_all = 2 * ranks * nodes / (multiplicity + 1) + multiplicity;
+  return std::min(nodes, ids_of_all) * (std::min(multiplicity, ranks) - 1);
+}
+
 }  // namespace
 
 void GatherScatterOptions::describe(OptionSet& options) {
@@ -127,17 +134,6 @@ std::vector<std::string> GatherScatterOptions::scale_to_memory(const MemoryBudge
                });
   return {};
 }
-
-namespace {
-
-/// Values that a rank sends at most. It has no more random ids than nodes, nor than there are on all ranks, where they
-/// have 1, 2 … copies in turn; and an id is on no more other ranks than there are, nor than it has further copies.
-double random_values_sent(double nodes, double multiplicity, double ranks) {
-  const double ids_of_all = 2 * ranks * nodes / (multiplicity + 1) + multiplicity;
-  return std::min(nodes, ids_of_all) * (std::min(multiplicity, ranks) - 1);
-}
-
-}  // namespace
 
 MemoryEstimate GatherScatterOptions::memory_estimate(int rank, int ranks) const {
   const gather_scatter::ValueKind values = kind();

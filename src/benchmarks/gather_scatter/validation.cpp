@@ -74,8 +74,8 @@ std::size_t first_wrong(device::Stream& stream, const T* data, const IdCopy* cop
                         std::uint64_t seed, std::size_t operations) {
   return device::find_first(
       stream, nodes, COMMLENS_LAMBDA(std::size_t i) {
-        const T found = data[i];
-        return !(found == static_cast<T>(ExactValue(copies[i], seed).combined(combine, operations)));
+        const T result = data[i];
+        return !(result == static_cast<T>(ExactValue(copies[i], seed).combined(combine, operations)));
       });
 }
 
@@ -104,11 +104,7 @@ std::size_t ExactValues::exact_operations(const ValueKind& kind, std::size_t mos
 }
 
 void ExactValues::write(void* data, std::uint64_t round) {
-  if (kind_.type == DataType::f32) {
-    write_as(static_cast<float*>(data), round);
-  } else {
-    write_as(static_cast<double*>(data), round);
-  }
+  in_precision(kind_.type, [&](auto real) { write_as(static_cast<decltype(real)*>(data), round); });
 }
 
 template <class T>
@@ -121,8 +117,8 @@ void ExactValues::write_as(T* data, std::uint64_t round) {
 }
 
 Verdict ExactValues::compare(const void* data, std::uint64_t round, std::size_t operations) {
-  if (kind_.type == DataType::f32) return compare_as(static_cast<const float*>(data), round, operations);
-  return compare_as(static_cast<const double*>(data), round, operations);
+  return in_precision(
+      kind_.type, [&](auto real) { return compare_as(static_cast<const decltype(real)*>(data), round, operations); });
 }
 
 template <class T>

@@ -26,6 +26,11 @@ double volume(const sem::Extents& extents) {
   return static_cast<double>(extents[0]) * static_cast<double>(extents[1]) * static_cast<double>(extents[2]);
 }
 
+double nodes_that_fit(const MemoryEstimate& per_node, const MemoryBudget& budget) {
+  if (!budget.on_gpu) return budget.host / (per_node.buffers + per_node.staging);
+  return std::min(budget.buffers / per_node.buffers, budget.host / per_node.staging);
+}
+
 }  // namespace
 
 void KershawOptions::describe(OptionSet& options) {
@@ -87,15 +92,6 @@ std::string KershawOptions::largest_cube(double nodes_per_rank, int ranks) const
 std::size_t KershawOptions::largest_edge(double nodes_per_rank) const {
   return static_cast<std::size_t>(std::cbrt(nodes_per_rank) / (shape.order + 1));
 }
-
-namespace {
-
-double nodes_that_fit(const MemoryEstimate& per_node, const MemoryBudget& budget) {
-  if (!budget.on_gpu) return budget.host / (per_node.buffers + per_node.staging);
-  return std::min(budget.buffers / per_node.buffers, budget.host / per_node.staging);
-}
-
-}  // namespace
 
 void require_room(const NodeRequest& request, const MemoryBudget& budget,
                   const std::function<std::string(double nodes)>& fix) {

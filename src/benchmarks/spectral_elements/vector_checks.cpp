@@ -37,30 +37,6 @@ double value_at_node(const sem::Gll& gll, const sem::Trilinear& map, const std::
   return mass * 3 * pi * pi * manufactured_solution(point);
 }
 
-}  // namespace
-
-double manufactured_solution(const sem::Point& point) {
-  return std::cos(pi * point[0]) * std::cos(pi * point[1]) * std::cos(pi * point[2]);
-}
-
-std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind) {
-  const sem::Gll& gll = mesh.gll();
-  const std::size_t n = gll.points.size();
-  std::vector<double> values;
-  values.reserve(mesh.nodes());
-  for (std::size_t element = 0; element < mesh.elements(); ++element) {
-    const sem::Trilinear map = sem::trilinear(mesh.vertices(element));
-    for (std::size_t k = 0; k < n; ++k) {
-      for (std::size_t j = 0; j < n; ++j) {
-        for (std::size_t i = 0; i < n; ++i) values.push_back(value_at_node(gll, map, {i, j, k}, kind));
-      }
-    }
-  }
-  return values;
-}
-
-namespace {
-
 /// The operator on one element, with everything written out: metric terms from differentiated coordinates, sums over
 /// all nodes and no shortcut.
 class Element {
@@ -248,11 +224,31 @@ std::string wrong_element(const std::vector<double>& x, const std::vector<double
 
 }  // namespace
 
-std::string wrong_multiplicity(const std::vector<double>& found, const VectorLayout& layout) {
+double manufactured_solution(const sem::Point& point) {
+  return std::cos(pi * point[0]) * std::cos(pi * point[1]) * std::cos(pi * point[2]);
+}
+
+std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind) {
+  const sem::Gll& gll = mesh.gll();
+  const std::size_t n = gll.points.size();
+  std::vector<double> values;
+  values.reserve(mesh.nodes());
+  for (std::size_t element = 0; element < mesh.elements(); ++element) {
+    const sem::Trilinear map = sem::trilinear(mesh.vertices(element));
+    for (std::size_t k = 0; k < n; ++k) {
+      for (std::size_t j = 0; j < n; ++j) {
+        for (std::size_t i = 0; i < n; ++i) values.push_back(value_at_node(gll, map, {i, j, k}, kind));
+      }
+    }
+  }
+  return values;
+}
+
+std::string wrong_multiplicity(const std::vector<double>& counts, const VectorLayout& layout) {
   const auto expected = multiplicities(layout.mesh);
   for (std::size_t node = 0; node < expected.size(); ++node) {
     if (!layout.is_unknown(node)) continue;
-    const double value = found[layout.place(node)];
+    const double value = counts[layout.place(node)];
     if (value == expected[node]) continue;
     return fmt::format("the gather-scatter of ones gives {:.17g} at node {}, which {:.17g} elements have", value, node,
                        expected[node]);

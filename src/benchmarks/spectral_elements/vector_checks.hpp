@@ -24,8 +24,8 @@ std::vector<double> right_hand_side(const sem::Mesh& mesh, RightHandSide kind);
 /// Of RightHandSide::manufactured.
 double manufactured_solution(const sem::Point& point);
 
-/// What is wrong with `found`, the gather-scatter of a vector of ones by node; empty if nothing is.
-std::string wrong_multiplicity(const std::vector<double>& found, const VectorLayout& layout);
+/// What is wrong with `counts`, the gather-scatter of a vector of ones by node; empty if nothing is.
+std::string wrong_multiplicity(const std::vector<double>& counts, const VectorLayout& layout);
 
 /// What the vectors of a solve show by themselves.
 struct Inspection {

@@ -22,8 +22,7 @@ COMMLENS_FUNCTION inline std::size_t kind_of_row(std::size_t row) {
 }
 
 int digits(DataType type) {
-  const bool single = type == DataType::f32 || type == DataType::c64;
-  return single ? std::numeric_limits<float>::digits : std::numeric_limits<double>::digits;
+  return in_precision(type, [](auto real) { return std::numeric_limits<decltype(real)>::digits; });
 }
 
 /// The number of rows of each kind.
@@ -111,10 +110,10 @@ std::size_t first_wrong(device::Stream& stream, const Real* elements, const Real
         const std::size_t row = selection.row(e);
         const std::size_t column = selection.column(e);
         const Entry entry = entry_of(table, counts, width, parts, selection.first + row, selection.first + column);
-        const Real* found = elements + (row * selection.columns + column) * parts;
+        const Real* computed = elements + (row * selection.columns + column) * parts;
         const double allowed = tolerance * entry.magnitude;
-        const double real = found[0] - entry.real;
-        const double imaginary = parts == 2 ? found[1] - entry.imaginary : 0;
+        const double real = computed[0] - entry.real;
+        const double imaginary = parts == 2 ? computed[1] - entry.imaginary : 0;
         const bool right = real <= allowed && -real <= allowed && imaginary <= allowed && -imaginary <= allowed;
         return !right;  // a NaN is wrong
       });
@@ -144,11 +143,7 @@ std::size_t GramMatrix::most_rows(DataType type, Numbers numbers) {
 void GramMatrix::write(void* x, Numbers numbers, std::uint64_t seed) {
   numbers_ = numbers;
   seed_ = seed;
-  if (type_ == DataType::f32 || type_ == DataType::c64) {
-    write_as(static_cast<float*>(x));
-  } else {
-    write_as(static_cast<double*>(x));
-  }
+  in_precision(type_, [&](auto real) { write_as(static_cast<decltype(real)*>(x)); });
 }
 
 template <class Real>
@@ -159,10 +154,8 @@ void GramMatrix::write_as(Real* x) {
 }
 
 Verdict GramMatrix::compare(const void* elements, const Panel& panel, std::size_t step) {
-  if (type_ == DataType::f32 || type_ == DataType::c64) {
-    return compare_as(static_cast<const float*>(elements), panel, step);
-  }
-  return compare_as(static_cast<const double*>(elements), panel, step);
+  return in_precision(type_,
+                      [&](auto real) { return compare_as(static_cast<const decltype(real)*>(elements), panel, step); });
 }
 
 template <class Real>
@@ -193,7 +186,7 @@ std::string GramMatrix::error_at(const Real* elements, const Panel& panel, std::
   auto& stream = run_.stream();
   const auto table = device::download(table_.as<Real>(), kinds * width, stream);
   const auto counts = device::download(counts_.as<double>(), kinds, stream);
-  const auto found = device::download(elements + (row * panel.columns + column) * parts, parts, stream);
+  const auto computed = device::download(elements + (row * panel.columns + column) * parts, parts, stream);
   const Entry entry = entry_of(table.data(), counts.data(), width, parts, panel.first + row, panel.first + column);
   std::ostringstream text;
   const auto add = [&](double real, double imaginary) {
@@ -202,7 +195,7 @@ std::string GramMatrix::error_at(const Real* elements, const Panel& panel, std::
   };
   text << std::setprecision(std::numeric_limits<double>::max_digits10) << "element (" << panel.first + row << ", "
        << panel.first + column << ") of S is ";
-  add(found.front(), found.back());
+  add(computed.front(), computed.back());
   text << ", must be ";
   add(entry.real, entry.imaginary);
   if (numbers_ == Numbers::full) text << " to rounding";

@@ -11,17 +11,18 @@ namespace commlens::device::gpu {
 [[noreturn]] inline void fail(const char* call, const std::string& reason) {
   (void)gpuGetLastError();  // otherwise the next check reports it again
   int device = -1;
-  (void)gpuGetDevice(&device);
+  (void)GPU_NAME(GetDevice)(&device);
   throw Error(std::string(call) + " on GPU " + std::to_string(device) + ": " + reason);
 }
 
-inline void check(gpuError_t status, const char* call) {
-  if (status != gpuSuccess) fail(call, gpuGetErrorString(status));
+inline void check(GPU_NAME(Error_t) status, const char* call) {
+  if (status != GPU_NAME(Success)) fail(call, GPU_NAME(GetErrorString)(status));
 }
 
 }  // namespace commlens::device::gpu
 
 #define COMMLENS_GPU_TEXT_(text) #text
 #define COMMLENS_GPU_TEXT(text) COMMLENS_GPU_TEXT_(text)
-/// GPU_CALL(gpuMalloc, &pointer, bytes), or an Error: "cudaMalloc on GPU 0: out of memory".
-#define GPU_CALL(function, ...) ::commlens::device::gpu::check(function(__VA_ARGS__), COMMLENS_GPU_TEXT(function))
+/// GPU_CALL(Malloc, &pointer, bytes), or an Error: "cudaMalloc on GPU 0: out of memory".
+#define GPU_CALL(function, ...) \
+  ::commlens::device::gpu::check(GPU_NAME(function)(__VA_ARGS__), COMMLENS_GPU_TEXT(GPU_NAME(function)))

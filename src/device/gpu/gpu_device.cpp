@@ -28,12 +28,11 @@ namespace {
 class Current {
  public:
   explicit Current(int ordinal) {
-    GPU_CALL(gpuGetDevice, &before_);
-    if (ordinal != before_) GPU_CALL(gpuSetDevice, ordinal);
+    GPU_CALL(GetDevice, &before_);
+    if (ordinal != before_) GPU_CALL(SetDevice, ordinal);
   }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-  ~Current() { (void)gpuSetDevice(before_); }
+  Current(Current&&) = delete;
+  ~Current() { (void)GPU_NAME(SetDevice)(before_); }
 
  private:
   int before_ = 0;
@@ -41,39 +40,37 @@ class Current {
 
 class GpuEvent final : public Event {
  public:
-  GpuEvent() { GPU_CALL(gpuEventCreate, &event_); }
-  GpuEvent(const GpuEvent&) = delete;
-  GpuEvent& operator=(const GpuEvent&) = delete;
-  ~GpuEvent() override { (void)gpuEventDestroy(event_); }
+  GpuEvent() { GPU_CALL(EventCreate, &event_); }
+  GpuEvent(GpuEvent&&) = delete;
+  ~GpuEvent() override { (void)GPU_NAME(EventDestroy)(event_); }
 
-  void wait() override { GPU_CALL(gpuEventSynchronize, event_); }
+  void wait() override { GPU_CALL(EventSynchronize, event_); }
 
   double seconds_since(Event& earlier) override {
     auto& other = dynamic_cast<GpuEvent&>(earlier);
     other.wait();
     wait();
     float milliseconds = 0;
-    GPU_CALL(gpuEventElapsedTime, &milliseconds, other.event_, event_);
+    GPU_CALL(EventElapsedTime, &milliseconds, other.event_, event_);
     return milliseconds * 1e-3;
   }
 
-  [[nodiscard]] gpuEvent_t native() const { return event_; }
+  [[nodiscard]] GPU_NAME(Event_t) native() const { return event_; }
 
  private:
-  gpuEvent_t event_{};
+  GPU_NAME(Event_t) event_ {};
 };
 
 class GpuGraph final : public Graph {
  public:
-  explicit GpuGraph(gpuGraph_t recorded) { GPU_CALL(gpuGraphInstantiate, &graph_, recorded, 0); }
-  GpuGraph(const GpuGraph&) = delete;
-  GpuGraph& operator=(const GpuGraph&) = delete;
-  ~GpuGraph() override { (void)gpuGraphExecDestroy(graph_); }
+  explicit GpuGraph(GPU_NAME(Graph_t) recorded) { GPU_CALL(GraphInstantiateWithFlags, &graph_, recorded, 0); }
+  GpuGraph(GpuGraph&&) = delete;
+  ~GpuGraph() override { (void)GPU_NAME(GraphExecDestroy)(graph_); }
 
-  void launch(Stream& stream) override { GPU_CALL(gpuGraphLaunch, graph_, static_cast<gpuStream_t>(stream.native())); }
+  void launch(Stream& stream) override { GPU_CALL(GraphLaunch, graph_, static_cast<gpuStream_t>(stream.native())); }
 
  private:
-  gpuGraphExec_t graph_{};
+  GPU_NAME(GraphExec_t) graph_ {};
 };
 
 class GpuStream final : public Stream {
@@ -81,21 +78,20 @@ class GpuStream final : public Stream {
   explicit GpuStream(Priority priority) {
     int least = 0;
     int greatest = 0;
-    GPU_CALL(gpuDeviceGetStreamPriorityRange, &least, &greatest);
-    GPU_CALL(gpuStreamCreateWithPriority, &stream_, gpuStreamNonBlocking,
+    GPU_CALL(DeviceGetStreamPriorityRange, &least, &greatest);
+    GPU_CALL(StreamCreateWithPriority, &stream_, GPU_NAME(StreamNonBlocking),
              priority == Priority::high ? greatest : least);
   }
-  GpuStream(const GpuStream&) = delete;
-  GpuStream& operator=(const GpuStream&) = delete;
+  GpuStream(GpuStream&&) = delete;
   ~GpuStream() override {
     // After an error the queue may wait for a rank that has ended, and nobody needs its results any more.
-    if (std::uncaught_exceptions() == 0) (void)gpuStreamSynchronize(stream_);
-    (void)gpuStreamDestroy(stream_);
+    if (std::uncaught_exceptions() == 0) (void)GPU_NAME(StreamSynchronize)(stream_);
+    (void)GPU_NAME(StreamDestroy)(stream_);
   }
 
   void wait() override {
     if (!busy_) return;  // saves a microsecond per message: the cost of the call
-    GPU_CALL(gpuStreamSynchronize, stream_);
+    GPU_CALL(StreamSynchronize, stream_);
     busy_ = false;
   }
   [[nodiscard]] bool idle() const override { return !busy_; }
@@ -103,46 +99,46 @@ class GpuStream final : public Stream {
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
     busy_ = true;
-    GPU_CALL(gpuMemcpyAsync, to, from, bytes, gpuMemcpyDefault, stream_);
+    GPU_CALL(MemcpyAsync, to, from, bytes, GPU_NAME(MemcpyDefault), stream_);
   }
 
   void fill(void* data, unsigned char value, std::size_t bytes) override {
     if (bytes == 0) return;
     busy_ = true;
-    GPU_CALL(gpuMemsetAsync, data, value, bytes, stream_);
+    GPU_CALL(MemsetAsync, data, value, bytes, stream_);
   }
 
   void enqueue(std::function<void()> work) override {
     busy_ = true;
     auto owned = std::make_unique<std::function<void()>>(std::move(work));
-    GPU_CALL(gpuLaunchHostFunc, stream_, &GpuStream::call, owned.get());
+    GPU_CALL(LaunchHostFunc, stream_, &GpuStream::call, owned.get());
     (void)owned.release();  // call() owns it now
   }
 
   void record(Event& event) override {
     busy_ = true;
-    GPU_CALL(gpuEventRecord, dynamic_cast<GpuEvent&>(event).native(), stream_);
+    GPU_CALL(EventRecord, dynamic_cast<GpuEvent&>(event).native(), stream_);
   }
 
   void wait_for(Event& event) override {
     busy_ = true;
-    GPU_CALL(gpuStreamWaitEvent, stream_, dynamic_cast<GpuEvent&>(event).native(), 0);
+    GPU_CALL(StreamWaitEvent, stream_, dynamic_cast<GpuEvent&>(event).native(), 0);
   }
 
   [[nodiscard]] bool on_gpu() const override { return true; }
 
   [[nodiscard]] std::unique_ptr<Graph> capture(const std::function<void()>& work) override {
-    GPU_CALL(gpuStreamBeginCapture, stream_, gpuStreamCaptureModeThreadLocal);
-    gpuGraph_t recorded{};
+    GPU_CALL(StreamBeginCapture, stream_, GPU_NAME(StreamCaptureModeThreadLocal));
+    GPU_NAME(Graph_t) recorded{};
     try {
       work();
     } catch (...) {
-      (void)gpuStreamEndCapture(stream_, &recorded);  // otherwise the stream could not be used for anything else
-      (void)gpuGraphDestroy(recorded);
+      (void)GPU_NAME(StreamEndCapture)(stream_, &recorded);  // otherwise the stream could not be used for anything else
+      (void)GPU_NAME(GraphDestroy)(recorded);
       throw;
     }
-    GPU_CALL(gpuStreamEndCapture, stream_, &recorded);
-    const std::unique_ptr<std::remove_pointer_t<gpuGraph_t>, decltype(&destroy)> owned(recorded, &destroy);
+    GPU_CALL(StreamEndCapture, stream_, &recorded);
+    const std::unique_ptr<std::remove_pointer_t<GPU_NAME(Graph_t)>, decltype(&destroy)> owned(recorded, &destroy);
     return std::make_unique<GpuGraph>(recorded);
   }
 
@@ -152,7 +148,7 @@ class GpuStream final : public Stream {
   }
 
  private:
-  static void destroy(gpuGraph_t graph) { (void)gpuGraphDestroy(graph); }
+  static void destroy(GPU_NAME(Graph_t) graph) { (void)GPU_NAME(GraphDestroy)(graph); }
 
   static void call(void* work) {
     const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(work));
@@ -165,7 +161,7 @@ class GpuStream final : public Stream {
 
 std::string pci_address(int ordinal) {
   char text[32] = {};
-  GPU_CALL(gpuDeviceGetPCIBusId, text, sizeof text, ordinal);
+  GPU_CALL(DeviceGetPCIBusId, text, sizeof text, ordinal);
   std::string address(text);
   std::transform(address.begin(), address.end(), address.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
@@ -187,7 +183,7 @@ std::string unique_name(const gpuDeviceProperties& properties, const std::string
 
 GpuProperties properties_of(int ordinal) {
   gpuDeviceProperties properties{};
-  GPU_CALL(gpuGetDeviceProperties, &properties, ordinal);
+  GPU_CALL(GetDeviceProperties, &properties, ordinal);
   const std::string pci = pci_address(ordinal);
   return {.ordinal = ordinal,
           .name = properties.name,
@@ -208,7 +204,7 @@ class GpuDevice final : public Device {
     const Current current(properties_.ordinal);
     std::size_t free = 0;
     std::size_t total = 0;
-    GPU_CALL(gpuMemGetInfo, &free, &total);
+    GPU_CALL(MemGetInfo, &free, &total);
     return free;
   }
 
@@ -220,16 +216,16 @@ class GpuDevice final : public Device {
       case Memory::host:
         return host::allocate(bytes);
       case Memory::pinned:
-        GPU_CALL(gpuHostAlloc, &data, some);
-        return {data, bytes, memory, [](void* pointer) noexcept { (void)gpuHostFree(pointer); }};
+        GPU_CALL(HostMalloc, &data, some);
+        return {data, bytes, memory, [](void* pointer) noexcept { (void)GPU_NAME(HostFree)(pointer); }};
       case Memory::device:
-        GPU_CALL(gpuMalloc, &data, some);
+        GPU_CALL(Malloc, &data, some);
         break;
       case Memory::managed:
-        GPU_CALL(gpuMallocManaged, &data, some, gpuMemAttachGlobal);
+        GPU_CALL(MallocManaged, &data, some, GPU_NAME(MemAttachGlobal));
         break;
     }
-    return {data, bytes, memory, [](void* pointer) noexcept { (void)gpuFree(pointer); }};
+    return {data, bytes, memory, [](void* pointer) noexcept { (void)GPU_NAME(Free)(pointer); }};
   }
 
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {
@@ -265,8 +261,8 @@ class GpuDevice final : public Device {
   [[nodiscard]] std::optional<Clock> clock() const override { return clock_of(properties_.pci); }
 
   void make_current() override {
-    GPU_CALL(gpuSetDevice, properties_.ordinal);
-    GPU_CALL(gpuFree, nullptr);  // creates the context now rather than with the first allocation
+    GPU_CALL(SetDevice, properties_.ordinal);
+    GPU_CALL(Free, nullptr);  // creates the context now rather than with the first allocation
   }
 
   bool reach(const Device& peer) override {
@@ -274,11 +270,11 @@ class GpuDevice final : public Device {
     if (other < 0) return false;
     if (other == properties_.ordinal) return true;
     int possible = 0;
-    GPU_CALL(gpuDeviceCanAccessPeer, &possible, properties_.ordinal, other);
+    GPU_CALL(DeviceCanAccessPeer, &possible, properties_.ordinal, other);
     if (possible == 0) return false;
     const Current current(properties_.ordinal);
-    const gpuError_t status = gpuDeviceEnablePeerAccess(other, 0);
-    if (status == gpuErrorPeerAccessAlreadyEnabled) {
+    const GPU_NAME(Error_t) status = GPU_NAME(DeviceEnablePeerAccess)(other, 0);
+    if (status == GPU_NAME(ErrorPeerAccessAlreadyEnabled)) {
       (void)gpuGetLastError();
     } else {
       check(status, "enabling peer access");
@@ -304,7 +300,7 @@ std::string_view backend() { return COMMLENS_GPU_BACKEND; }
 
 int gpu_count() {
   int count = 0;
-  if (gpuGetDeviceCount(&count) != gpuSuccess) {
+  if (GPU_NAME(GetDeviceCount)(&count) != GPU_NAME(Success)) {
     (void)gpuGetLastError();
     return 0;
   }
@@ -322,7 +318,9 @@ std::unique_ptr<Device> open_gpu(int ordinal) { return std::make_unique<gpu::Gpu
 std::vector<std::pair<std::string, std::string>> gpu_versions() {
   int driver = 0;
   int runtime = 0;
-  if (gpuDriverGetVersion(&driver) != gpuSuccess || gpuRuntimeGetVersion(&runtime) != gpuSuccess) return {};
+  if (GPU_NAME(DriverGetVersion)(&driver) != GPU_NAME(Success) ||
+      GPU_NAME(RuntimeGetVersion)(&runtime) != GPU_NAME(Success))
+    return {};
   return {{"gpu_driver", gpu::version_text(driver)}, {"gpu_runtime", gpu::version_text(runtime)}};
 }
 

@@ -75,20 +75,19 @@ void launch(void* stream, std::size_t n, Function function, Traversal traversal 
 class Scalar {
  public:
   explicit Scalar(unsigned long long value, gpuStream_t stream) : stream_(stream) {
-    GPU_CALL(gpuMalloc, reinterpret_cast<void**>(&data_), sizeof value);
-    GPU_CALL(gpuMemcpyAsync, data_, &value, sizeof value, gpuMemcpyDefault, stream_);
-    GPU_CALL(gpuStreamSynchronize, stream_);
+    GPU_CALL(Malloc, reinterpret_cast<void**>(&data_), sizeof value);
+    GPU_CALL(MemcpyAsync, data_, &value, sizeof value, GPU_NAME(MemcpyDefault), stream_);
+    GPU_CALL(StreamSynchronize, stream_);
   }
-  Scalar(const Scalar&) = delete;
-  Scalar& operator=(const Scalar&) = delete;
-  ~Scalar() { (void)gpuFree(data_); }
+  Scalar(Scalar&&) = delete;
+  ~Scalar() { (void)GPU_NAME(Free)(data_); }
 
   unsigned long long* data() { return data_; }
 
   unsigned long long read() {
     unsigned long long value = 0;
-    GPU_CALL(gpuMemcpyAsync, &value, data_, sizeof value, gpuMemcpyDefault, stream_);
-    GPU_CALL(gpuStreamSynchronize, stream_);
+    GPU_CALL(MemcpyAsync, &value, data_, sizeof value, GPU_NAME(MemcpyDefault), stream_);
+    GPU_CALL(StreamSynchronize, stream_);
     return value;
   }
 
@@ -166,8 +165,8 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
 }
 
 __device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
-  const double one[1] = {mine};
-  add_up(one, scratch, result, add);
+  const double sums[1] = {mine};
+  add_up(sums, scratch, result, add);
 }
 
 template <class Function>
@@ -210,10 +209,10 @@ void launch_sums(void* stream, std::size_t n, void* scratch, double* result, Fun
 template <class Predicate>
 std::size_t find_first(void* stream, std::size_t n, Predicate predicate) {
   Scalar smallest(n, static_cast<gpuStream_t>(stream));
-  unsigned long long* found = smallest.data();
+  unsigned long long* first = smallest.data();
   if (n > 0) {
     launch(stream, n, [=] __device__(std::size_t i) {
-      if (predicate(i)) atomicMin(found, static_cast<unsigned long long>(i));
+      if (predicate(i)) atomicMin(first, static_cast<unsigned long long>(i));
     });
   }
   return smallest.read();

@@ -1,6 +1,7 @@
 // NVIDIA's management library (NVML), which comes with the driver. It is loaded when it is needed: a program linked
-// with it would not start on a machine without a driver. What is declared here is from NVIDIA's NVML API Reference
-// Guide: its header is not part of every toolkit.
+// with it would not start on a machine without a driver. Of AMD's GPUs nothing is known: their management library is
+// not part of HIP. What is declared here is from NVIDIA's NVML API Reference Guide: its header is not part of every
+// toolkit.
 #include <dlfcn.h>
 
 #include <array>
@@ -49,13 +50,13 @@ class Nvml {
     Handle device = nullptr;
     unsigned int now = 0;
     unsigned int highest = 0;
-    unsigned long long found = 0;
+    unsigned long long active = 0;
     if (!open(pci, device) || clock_(device, multiprocessors, &now) != success) return std::nullopt;
     if (highest_clock_(device, multiprocessors, &highest) != success) return std::nullopt;
-    if (reasons_(device, &found) != success) return std::nullopt;
+    if (reasons_(device, &active) != success) return std::nullopt;
     Clock clock{.MHz = static_cast<double>(now), .highest_MHz = static_cast<double>(highest)};
     for (const auto& [bits, limit] : reasons) {
-      if ((found & bits) != 0) clock.limits.insert(limit);
+      if ((active & bits) != 0) clock.limits.insert(limit);
     }
     return clock;
   }

@@ -13,15 +13,15 @@ template <class Kernel>
 unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
   constexpr std::size_t default_limit = 48 * 1024;
   if (shared_bytes > default_limit) {
-    GPU_CALL(gpuFuncSetAttribute, reinterpret_cast<const void*>(kernel), gpuFuncAttributeMaxDynamicSharedMemorySize,
+    GPU_CALL(FuncSetAttribute, reinterpret_cast<const void*>(kernel), GPU_NAME(FuncAttributeMaxDynamicSharedMemorySize),
              static_cast<int>(shared_bytes));
   }
   int per_processor = 0;
-  GPU_CALL(gpuOccupancyMaxActiveBlocksPerMultiprocessor, &per_processor, kernel, threads, shared_bytes);
+  GPU_CALL(OccupancyMaxActiveBlocksPerMultiprocessor, &per_processor, kernel, threads, shared_bytes);
   int device = 0;
-  GPU_CALL(gpuGetDevice, &device);
+  GPU_CALL(GetDevice, &device);
   int processors = 0;
-  GPU_CALL(gpuDeviceGetAttribute, &processors, gpuDevAttrMultiProcessorCount, device);
+  GPU_CALL(DeviceGetAttribute, &processors, GPU_NAME(DevAttrMultiProcessorCount), device);
   return static_cast<unsigned>(std::max(1, per_processor * processors));
 }
 
@@ -30,7 +30,7 @@ unsigned resident_blocks(Kernel kernel, int threads, std::size_t shared_bytes) {
 template <class Kernel>
 int ptx_version(Kernel kernel) {
   cudaFuncAttributes attributes;
-  GPU_CALL(cudaFuncGetAttributes, &attributes, kernel);
+  GPU_CALL(FuncGetAttributes, &attributes, kernel);
   return attributes.ptxVersion;
 }
 #endif

@@ -72,8 +72,7 @@ bool has_tensor_cores(Kernel kernel) {
 /// Rather than a larger L1 cache: otherwise the driver may choose a size for fewer blocks than registers suffice for.
 template <class Kernel>
 void prefer_shared_memory(Kernel kernel) {
-  GPU_CALL(cudaFuncSetAttribute, kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-           cudaSharedmemCarveoutMaxShared);
+  GPU_CALL(FuncSetAttribute, kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
 }
 
 }  // namespace commlens::device::gpu

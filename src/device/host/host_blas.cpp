@@ -21,18 +21,18 @@ CBLAS_TRANSPOSE native(Operation operation) {
 
 /// CBLAS takes real factors by value and complex ones by address; for complex types Element is void.
 template <class Element, class Function, class Factor>
-void multiply(Function function, const Gemm& gemm, Factor one, Factor beta) {
+void multiply(Function function, const Gemm& gemm, Factor alpha, Factor beta) {
   function(CblasColMajor, native(gemm.a_operation), native(gemm.b_operation), static_cast<int>(gemm.m),
-           static_cast<int>(gemm.n), static_cast<int>(gemm.k), one, static_cast<const Element*>(gemm.a),
+           static_cast<int>(gemm.n), static_cast<int>(gemm.k), alpha, static_cast<const Element*>(gemm.a),
            static_cast<int>(gemm.lda), static_cast<const Element*>(gemm.b), static_cast<int>(gemm.ldb), beta,
            static_cast<Element*>(gemm.c), static_cast<int>(gemm.ldc));
 }
 
 template <class Real, class Function>
 void multiply_complex(Function function, const Gemm& gemm) {
-  const std::complex<Real> one = 1;
+  const std::complex<Real> alpha = 1;
   const std::complex<Real> beta = gemm.add ? 1 : 0;
-  multiply<void>(function, gemm, &one, &beta);
+  multiply<void>(function, gemm, &alpha, &beta);
 }
 
 void multiply(const Gemm& gemm) {

@@ -71,7 +71,7 @@ class CsvReporter final : public Reporter {
       const auto cells = cells_of(result, metric.name);
       row.insert(row.end(), cells.begin(), cells.end());
     }
-    row.insert(row.end(), {std::string(name(record.validation.status)), on_one_line(result.outcome().reason)});
+    row.insert(row.end(), {std::string(name(record.validation.status)), single_line(result.outcome().reason)});
     return row;
   }
 

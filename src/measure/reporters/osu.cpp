@@ -78,7 +78,7 @@ std::string row_of(const Result& result, const ClassicLayout& layout) {
   const std::int64_t bytes = integer_parameter(record, "bytes").value_or(0);
   const Outcome& outcome = result.outcome();
   if (outcome.status != Status::ok) {
-    return fmt::format("# {}: size {}: {}\n", name(outcome.status), bytes, on_one_line(outcome.reason));
+    return fmt::format("# {}: size {}: {}\n", name(outcome.status), bytes, single_line(outcome.reason));
   }
   std::string row = fmt::format("{:<{}}", bytes, size_width);
   for (const ClassicLayout::Column& column : layout.columns) {
@@ -107,10 +107,11 @@ class OsuReporter final : public Reporter {
     }
     for (const Result& result : group) {
       const Record& record = result.record();
-      auto own = std::find_if(sections_.begin(), sections_.end(), [&](const auto& one) { return one.is_of(record); });
-      const bool begins = own == sections_.end();
-      if (begins) own = sections_.insert(own, {record.transport, record.memory, ""});
-      own->text += text_of(start, result, begins, group.size() > 1);
+      auto section = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const auto& candidate) { return candidate.is_of(record); });
+      const bool begins = section == sections_.end();
+      if (begins) section = sections_.insert(section, {record.transport, record.memory, ""});
+      section->text += text_of(start, result, begins, group.size() > 1);
     }
     out_ << std::exchange(sections_.front().text, "");
     out_.flush();

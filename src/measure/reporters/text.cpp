@@ -13,8 +13,8 @@
 namespace commlens::measure {
 
 std::string commlens_version(const Start& start) {
-  const auto found = start.versions.find("commlens");
-  return found == start.versions.end() ? "unknown" : found->second;
+  const auto version = start.versions.find("commlens");
+  return version == start.versions.end() ? "unknown" : version->second;
 }
 
 std::optional<std::int64_t> integer_parameter(const Record& record, std::string_view name) {
@@ -24,9 +24,9 @@ std::optional<std::int64_t> integer_parameter(const Record& record, std::string_
 }
 
 const CaseMetric* find_metric(const Record& record, std::string_view name) {
-  const auto found = std::find_if(record.metrics.begin(), record.metrics.end(),
+  const auto match = std::find_if(record.metrics.begin(), record.metrics.end(),
                                   [&](const CaseMetric& metric) { return metric.metric.name == name; });
-  return found == record.metrics.end() ? nullptr : &*found;
+  return match == record.metrics.end() ? nullptr : &*match;
 }
 
 std::string settings_of(const Record& record) {
@@ -38,7 +38,7 @@ std::string settings_of(const Record& record) {
   return settings;
 }
 
-std::string on_one_line(std::string_view text) {
+std::string single_line(std::string_view text) {
   std::string line;
   for (const char character : text) {
     if (character != '\n' && character != '\r') {
@@ -53,7 +53,7 @@ std::string on_one_line(std::string_view text) {
 
 std::string complaint(const Outcome& outcome) {
   return fmt::format("{}: {}", name(outcome.status),
-                     outcome.reason.empty() ? "no reason given" : on_one_line(outcome.reason));
+                     outcome.reason.empty() ? "no reason given" : single_line(outcome.reason));
 }
 
 std::pair<std::string, std::string> memory_sides(const std::string& memory) {
@@ -69,8 +69,8 @@ constexpr std::size_t most_placement_lines = 8;
 std::string title_of(const Start& start) {
   std::string title = fmt::format("# commlens {}, backend {}", commlens_version(start), start.backend);
   for (const char* library : {"mpi", "ccl"}) {  // their versions begin with their names: "NCCL 2.28.3"
-    const auto found = start.versions.find(library);
-    if (found != start.versions.end()) title += ", " + on_one_line(found->second);
+    const auto version = start.versions.find(library);
+    if (version != start.versions.end()) title += ", " + single_line(version->second);
   }
   return title + '\n';
 }
@@ -95,7 +95,7 @@ std::string nics_text(const Start& start, const Placement& place) {
   return text;
 }
 
-std::string one_line_per_rank(const Start& start) {
+std::string placement_by_rank(const Start& start) {
   std::string text;
   for (const Placement& place : start.placement) {
     text += fmt::format("#   rank {}: {}, cores {}, NUMA {}{}{}\n", place.rank, place.host, place.cores,
@@ -104,7 +104,7 @@ std::string one_line_per_rank(const Start& start) {
   return text;
 }
 
-std::string one_line_for_all(const Start& start) {
+std::string placement_summary(const Start& start) {
   std::set<std::string> hosts;
   std::set<std::string> gpus;  // a GPU that ranks share counts once
   std::set<std::string> names;
@@ -126,8 +126,8 @@ std::string header_of(const Start& start) {
   std::string text = title_of(start);
   text += fmt::format("# {} on {}\n", counted(static_cast<std::size_t>(start.ranks), "rank"),
                       counted(static_cast<std::size_t>(start.nodes), "node"));
-  text += start.placement.size() > most_placement_lines ? one_line_for_all(start) : one_line_per_rank(start);
-  for (const std::string& note : start.notes) text += fmt::format("# note: {}\n", on_one_line(note));
+  text += start.placement.size() > most_placement_lines ? placement_summary(start) : placement_by_rank(start);
+  for (const std::string& note : start.notes) text += fmt::format("# note: {}\n", single_line(note));
   return text;
 }
 

@@ -24,7 +24,7 @@ const CaseMetric* find_metric(const Record& record, std::string_view name);
 std::string settings_of(const Record& record);
 
 /// Text on one line: line breaks, which a library's error message may hold, become "; ".
-std::string on_one_line(std::string_view text);
+std::string single_line(std::string_view text);
 
 /// "failed: the reason" or "skipped: the reason", on one line.
 std::string complaint(const Outcome& outcome);

@@ -111,7 +111,7 @@ struct Part {
   const PoissonCall<double>& call;
   const Constants& basis;
   const Lane& lane;
-  Shared& own;
+  Shared& shared;
   const Shared& other;  ///< of the other warp
   int half;
   double side;
@@ -121,8 +121,8 @@ struct Part {
   Pair ut[slabs];
   double dt[2][3];
 
-  [[nodiscard]] __device__ Input& input() { return own.inputs[turn]; }
-  [[nodiscard]] __device__ const Input& input() const { return own.inputs[turn]; }
+  [[nodiscard]] __device__ Input& input() { return shared.inputs[turn]; }
+  [[nodiscard]] __device__ const Input& input() const { return shared.inputs[turn]; }
 
   /// Copies four numbers at a time, those of any lanes.
   __device__ void copy_unknowns(std::size_t element, Input& to) {
@@ -182,9 +182,9 @@ struct Part {
       const int k = lane.index % slabs;
       const int axis = lane.index / slabs;
       const double t = side * basis.points[k];
-      own.of_map[k][axis] = c[1][axis] + c[5][axis] * t;
-      own.of_map[k][3 + axis] = c[2][axis] + c[6][axis] * t;
-      own.of_map[k][6 + axis] = c[4][axis] + c[7][axis] * t;
+      shared.of_map[k][axis] = c[1][axis] + c[5][axis] * t;
+      shared.of_map[k][3 + axis] = c[2][axis] + c[6][axis] * t;
+      shared.of_map[k][6 + axis] = c[4][axis] + c[7][axis] * t;
     }
     for (int at = 0; at < 2; ++at) {
       for (int axis = 0; axis < 3; ++axis) {
@@ -222,15 +222,15 @@ struct Part {
     u[k] = {};
 #pragma unroll
     for (int c = 0; c < 2; ++c) add_product(ur.of[c], lane.column[c], u[k]);
-    put(own.along_s[k] + lane.place, us);
-    put(own.along_t[k] + lane.place, ut[k]);
+    put(shared.along_s[k] + lane.place, us);
+    put(shared.along_t[k] + lane.place, ut[k]);
   }
 
   __device__ void multiply_by_geometry(int k, Pair& ur, Pair& us) {
     double of_map[10];
 #pragma unroll
     for (int at = 0; at < 10; at += 2) {
-      const Pair pair = get_pair(own.of_map[k] + at);
+      const Pair pair = get_pair(shared.of_map[k] + at);
       of_map[at] = pair.of[0];
       of_map[at + 1] = pair.of[1];
     }
@@ -248,7 +248,7 @@ struct Part {
   __device__ void add_along_s_and_t() {
 #pragma unroll
     for (int k = 0; k < slabs; ++k) {
-      for (int c = 0; c < 2; ++c) add_product(lane.column[c], get(own.along_s[k] + lane.across[c]), u[k]);
+      for (int c = 0; c < 2; ++c) add_product(lane.column[c], get(shared.along_s[k] + lane.across[c]), u[k]);
     }
 #pragma unroll
     for (int m = 0; m < slabs; ++m) {
@@ -296,13 +296,13 @@ __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall
   std::size_t place = call.elements.first + blockIdx.x;
   const auto element_of = [&](std::size_t at) { return element_at(call.elements, at); };
   Part<storage> part{call, basis, lane, shared[half], shared[1 - half], half, side};
-  if (place < last) part.copy_unknowns(element_of(place), part.own.inputs[0]);
+  if (place < last) part.copy_unknowns(element_of(place), part.shared.inputs[0]);
   device::gpu::wait_for_previous_kernel();
   if (place < last) {
     wait_for_copies<0>();
     __syncwarp();
-    part.copy_input(element_of(place), part.own.inputs[0]);
-    if (place + step < last) part.copy_unknowns(element_of(place + step), part.own.inputs[1]);
+    part.copy_input(element_of(place), part.shared.inputs[0]);
+    if (place + step < last) part.copy_unknowns(element_of(place + step), part.shared.inputs[1]);
   }
   double energy = 0;
   for (; place < last; place += step) {
@@ -317,7 +317,7 @@ __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall
     if (next < last) {
       wait_for_copies<0>();
       __syncwarp();
-      part.copy_input(element_of(next), part.own.inputs[1 - part.turn]);
+      part.copy_input(element_of(next), part.shared.inputs[1 - part.turn]);
     }
 #pragma unroll
     for (int k = 0; k < slabs; ++k) part.compute_slab(k);
@@ -325,7 +325,7 @@ __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall
     part.add_along_s_and_t();
     energy += part.write(element_of(place));
     __syncwarp();
-    if (after_next < last) part.copy_unknowns(element_of(after_next), part.own.inputs[part.turn]);
+    if (after_next < last) part.copy_unknowns(element_of(after_next), part.shared.inputs[part.turn]);
     part.turn = 1 - part.turn;
   }
   if (call.energy == nullptr) return;

@@ -24,7 +24,7 @@ using sem::Numbering;
 /// Of an extended element with N nodes in each direction.
 template <int N>
 struct Layout {
-  static constexpr int own = N - 2;  ///< nodes of the element itself
+  static constexpr int interior = N - 2;  ///< nodes of the element itself
   static constexpr int columns = N * N;
   static constexpr int row = N % 2 == 1 ? N : N + 1;  ///< odd: lines in different banks
   static constexpr int plane = row * N;
@@ -94,7 +94,7 @@ __device__ inline void write_line(float* to, int stride, const float (&line)[N])
 /// All places are read before any value is: one after the other they would cost a latency of memory each.
 template <int N>
 __device__ inline void read_column(const SchwarzCall& call, std::size_t element, int i, int j, float (&column)[N]) {
-  constexpr int n = Layout<N>::own;
+  constexpr int n = Layout<N>::interior;
   const std::uint32_t* const faces = call.neighbors + element * 6 * n * n;
   const bool inside_i = i > 0 && i < N - 1;
   const bool inside_j = j > 0 && j < N - 1;
@@ -125,13 +125,13 @@ __device__ inline void read_column(const SchwarzCall& call, std::size_t element,
 template <int N>
 __device__ inline void add_column(const SchwarzCall& call, std::size_t element, int i, int j,
                                   const float (&column)[N]) {
-  constexpr int n = Layout<N>::own;
+  constexpr int n = Layout<N>::interior;
   if (i == 0 || i == N - 1 || j == 0 || j == N - 1) return;
-  const std::uint32_t* const own = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
+  const std::uint32_t* const column_unknowns = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
   std::uint32_t unknown[n];
   float weight[n];
 #pragma unroll
-  for (int k = 0; k < n; ++k) unknown[k] = own[k * n * n];
+  for (int k = 0; k < n; ++k) unknown[k] = column_unknowns[k * n * n];
 #pragma unroll
   for (int k = 0; k < n; ++k) {
     weight[k] = unknown[k] == Numbering::fixed ? 0.0F : call.weights[unknown[k] & ~Numbering::by_several];

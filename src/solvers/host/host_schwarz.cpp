@@ -31,12 +31,12 @@ inline void gather(const SchwarzCall& call, std::size_t element, float* __restri
   const auto value = [&](std::uint32_t place) {
     return place == Numbering::fixed ? 0.0F : call.input[place & ~Numbering::by_several];
   };
-  const std::uint32_t* const own = call.unknowns + element * n * n * n;
+  const std::uint32_t* const unknowns = call.unknowns + element * n * n * n;
   const std::uint32_t* const faces = call.neighbors + element * 6 * n * n;
   const auto at = [](int i, int j, int k) { return i + N * (j + N * k); };
   for (int k = 0; k < n; ++k) {
     for (int j = 0; j < n; ++j) {
-      for (int i = 0; i < n; ++i) u[at(i + 1, j + 1, k + 1)] = value(own[i + n * (j + n * k)]);
+      for (int i = 0; i < n; ++i) u[at(i + 1, j + 1, k + 1)] = value(unknowns[i + n * (j + n * k)]);
     }
   }
   for (int b = 0; b < n; ++b) {
@@ -115,13 +115,13 @@ inline void solve(const float* eigen, Workspace<N>& w) {
 }
 
 template <int N>
-inline void add_own_nodes(const SchwarzCall& call, std::size_t element, const float* __restrict u) {
+inline void add_interior(const SchwarzCall& call, std::size_t element, const float* __restrict u) {
   constexpr int n = N - 2;
-  const std::uint32_t* const own = call.unknowns + element * n * n * n;
+  const std::uint32_t* const unknowns = call.unknowns + element * n * n * n;
   for (int k = 0; k < n; ++k) {
     for (int j = 0; j < n; ++j) {
       for (int i = 0; i < n; ++i) {
-        const std::uint32_t unknown = own[i + n * (j + n * k)];
+        const std::uint32_t unknown = unknowns[i + n * (j + n * k)];
         if (unknown == Numbering::fixed) continue;
         const std::uint32_t place = unknown & ~Numbering::by_several;
         call.output[place] += call.weights[place] * u[i + 1 + N * (j + 1 + N * (k + 1))];
@@ -137,7 +137,7 @@ COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const SchwarzCall& call) {
     for (float& value : w.u) value = 0;
     gather<N>(call, element, w.u);
     solve<N>(call.eigen + element * EigenLayout::element(N), w);
-    add_own_nodes<N>(call, element, w.u);
+    add_interior<N>(call, element, w.u);
   }
 }
 

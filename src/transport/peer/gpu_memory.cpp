@@ -29,13 +29,14 @@ std::string GpuMemory::allocate(std::size_t bytes, Use use, std::string& handle)
   const auto rank = static_cast<std::size_t>(node_.rank());
   try {
     void* data = nullptr;
-    device::gpu::check(use == Use::flags ? gpuMallocFlags(&data, whole) : gpuMalloc(&data, whole), "allocating memory");
+    device::gpu::check(use == Use::flags ? gpuMallocFlags(&data, whole) : GPU_NAME(Malloc)(&data, whole),
+                       "allocating memory");
     parts_[rank] = static_cast<std::byte*>(data);
-    GPU_CALL(gpuMemsetAsync, data, 0, whole, nullptr);
-    GPU_CALL(gpuStreamSynchronize, nullptr);
-    gpuIpcMemHandle_t own{};
-    GPU_CALL(gpuIpcGetMemHandle, &own, data);
-    handle.assign(reinterpret_cast<const char*>(&own), sizeof own);
+    GPU_CALL(MemsetAsync, data, 0, whole, nullptr);
+    GPU_CALL(StreamSynchronize, nullptr);
+    GPU_NAME(IpcMemHandle_t) exported{};
+    GPU_CALL(IpcGetMemHandle, &exported, data);
+    handle.assign(reinterpret_cast<const char*>(&exported), sizeof exported);
   } catch (const Error& error) {
     return "rank " + std::to_string(rank) + ": " + error.what();
   }
@@ -43,17 +44,17 @@ std::string GpuMemory::allocate(std::size_t bytes, Use use, std::string& handle)
 }
 
 std::string GpuMemory::open(const std::vector<std::string>& handles) {
-  const auto own = static_cast<std::size_t>(node_.rank());
+  const auto self = static_cast<std::size_t>(node_.rank());
   for (std::size_t rank = 0; rank < handles.size(); ++rank) {
-    if (rank == own) continue;
+    if (rank == self) continue;
     try {
-      gpuIpcMemHandle_t handle{};
+      GPU_NAME(IpcMemHandle_t) handle{};
       std::memcpy(&handle, handles[rank].data(), sizeof handle);
       void* data = nullptr;
-      GPU_CALL(gpuIpcOpenMemHandle, &data, handle, gpuIpcMemLazyEnablePeerAccess);
+      GPU_CALL(IpcOpenMemHandle, &data, handle, GPU_NAME(IpcMemLazyEnablePeerAccess));
       parts_[rank] = static_cast<std::byte*>(data);
     } catch (const Error& error) {
-      return "the GPU of rank " + std::to_string(own) + " cannot reach that of rank " + std::to_string(rank) + ": " +
+      return "the GPU of rank " + std::to_string(self) + " cannot reach that of rank " + std::to_string(rank) + ": " +
              error.what();
     }
   }
@@ -64,17 +65,17 @@ std::string GpuMemory::open(const std::vector<std::string>& handles) {
 /// come: the end of the process frees it then.
 GpuMemory::~GpuMemory() {
   if (std::uncaught_exceptions() > 0) return;
-  const auto own = static_cast<std::size_t>(node_.rank());
-  (void)gpuDeviceSynchronize();
+  const auto self = static_cast<std::size_t>(node_.rank());
+  (void)GPU_NAME(DeviceSynchronize)();
   for (std::size_t rank = 0; rank < parts_.size(); ++rank) {
-    if (rank != own && parts_[rank] != nullptr) (void)gpuIpcCloseMemHandle(parts_[rank]);
+    if (rank != self && parts_[rank] != nullptr) (void)GPU_NAME(IpcCloseMemHandle)(parts_[rank]);
   }
   try {
     node_.barrier();
   } catch (const Error&) {
     return;
   }
-  if (parts_[own] != nullptr) (void)gpuFree(parts_[own]);
+  if (parts_[self] != nullptr) (void)GPU_NAME(Free)(parts_[self]);
 }
 
 }  // namespace commlens::transport::peer

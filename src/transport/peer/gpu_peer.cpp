@@ -155,11 +155,11 @@ class GpuExchange final : public Exchange {
         done_(transfer_stream.new_event()) {}
 
   void start(device::Stream& stream) override {
-    transfer_stream_.start(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
+    transfer_stream_.start(stream, *done_, [this](device::Stream& side) { transfers_.launch(side); });
   }
   void finish(device::Stream& stream) override { transfer_stream_.finish(stream, *done_); }
   void run(device::Stream& stream) override {
-    transfer_stream_.run(stream, *done_, [this](device::Stream& own) { transfers_.launch(own); });
+    transfer_stream_.run(stream, *done_, [this](device::Stream& side) { transfers_.launch(side); });
   }
 
  private:
@@ -261,7 +261,7 @@ class GpuPeer final : public PeerTransport {
     require_reachable(messages.sends);
     require_reachable(messages.receives);
     const Transfers transfers(links_, transfer_stream_, Plan(messages.sends, messages.receives));
-    transfer_stream_.run(stream, *done_, [&](device::Stream& own) { transfers.launch(own); });
+    transfer_stream_.run(stream, *done_, [&](device::Stream& side) { transfers.launch(side); });
   }
 
   template <class Element, class Operation>

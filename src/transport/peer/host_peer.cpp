@@ -66,7 +66,7 @@ class HostPeer final : public PeerTransport {
 
   device::Buffer allocate(std::size_t bytes) override {
     arenas_ = std::make_shared<Arenas>(communicator(), bytes);
-    return {arenas_->own(), bytes, device::Memory::host, [](void*) noexcept {}};
+    return {arenas_->part(), bytes, device::Memory::host, [](void*) noexcept {}};
   }
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
@@ -118,7 +118,7 @@ class HostPeer final : public PeerTransport {
   static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
   [[nodiscard]] int rank() const { return communicator().rank(); }
   [[nodiscard]] int ranks() const { return communicator().size(); }
-  [[nodiscard]] ControlBlock& own_block() const { return blocks_.of(rank()); }
+  [[nodiscard]] ControlBlock& control() const { return blocks_.of(rank()); }
 
   [[nodiscard]] const std::byte* find(int other, const std::byte* data) const {
     return other == rank() ? data : arenas_->find(member(other), data);
@@ -135,8 +135,8 @@ class HostPeer final : public PeerTransport {
 
   /// Returns once all ranks have come here. What they wrote before can be read then.
   void synchronize_ranks() {
-    const std::uint64_t phase = own_block().phase.load(std::memory_order_relaxed) + 1;
-    own_block().phase.store(phase, std::memory_order_release);
+    const std::uint64_t phase = control().phase.load(std::memory_order_relaxed) + 1;
+    control().phase.store(phase, std::memory_order_release);
     for (int other = 0; other < ranks(); ++other) {
       const auto& flag = blocks_.of(other).phase;
       for (SpinWait wait; flag.load(std::memory_order_acquire) < phase; wait.look_again()) rings_.proceed();
@@ -148,7 +148,7 @@ class HostPeer final : public PeerTransport {
   void sum_at_once(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
     const std::size_t turn = ++small_sums_ % 2;
     const std::size_t bytes = count * size_of(type);
-    if (bytes > 0) std::memcpy(own_block().mailboxes[turn], input, bytes);
+    if (bytes > 0) std::memcpy(control().mailboxes[turn], input, bytes);
     synchronize_ranks();
     std::vector<const std::byte*> inputs;
     for (int other = 0; other < ranks(); ++other) inputs.push_back(blocks_.of(other).mailboxes[turn]);
@@ -158,16 +158,16 @@ class HostPeer final : public PeerTransport {
   /// Each rank sums its share, and fetches those of the others. No share is written while somebody may read it, also
   /// where output is input: a rank writes its own share only, which it alone reads, until all have summed theirs.
   void sum_in_shares(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
-    own_block().input = input;
-    own_block().output = output;
+    control().input = input;
+    control().output = output;
     synchronize_ranks();
     const auto begin = [&](int of) { return count * index(of) / index(ranks()) * size_of(type); };
     std::vector<const std::byte*> inputs;
     for (int other = 0; other < ranks(); ++other) {
       inputs.push_back(find(other, blocks_.of(other).input) + begin(rank()));
     }
-    const std::size_t own_bytes = begin(rank() + 1) - begin(rank());
-    combine(inputs, output + begin(rank()), own_bytes / size_of(type), type, reduction);
+    const std::size_t share_bytes = begin(rank() + 1) - begin(rank());
+    combine(inputs, output + begin(rank()), share_bytes / size_of(type), type, reduction);
     synchronize_ranks();
     for (int step = 1; step < ranks(); ++step) {
       const int other = (rank() + step) % ranks();

@@ -55,20 +55,20 @@ __device__ inline void post_long_receives(const Links& links, const Lists& lists
   for (unsigned i = threadIdx.x; i < lists.long_receives; i += blockDim.x) {
     const Transfer& receive = lists.long_receive(i);
     const Word number = number_of(links, receive, false);
-    if (number > posts) wait_for_room(links.own_inbox(receive.peer).arrived[number % posts], number - posts);
+    if (number > posts) wait_for_room(links.inbox_from(receive.peer).arrived[number % posts], number - posts);
     const auto offset = static_cast<std::size_t>(receive.data - links.arenas[links.rank]);
     store(links.inbox_of(receive.peer).posted[number % posts], tagged(number, offset));
   }
   for (unsigned i = threadIdx.x; i < lists.long_receives; i += blockDim.x) {
     const Transfer& receive = lists.long_receive(i);
     const Word number = number_of(links, receive, false);
-    wait_until_at_least(links.own_inbox(receive.peer).arrived[number % posts], number);
+    wait_until_at_least(links.inbox_from(receive.peer).arrived[number % posts], number);
   }
 }
 
 __device__ inline void receive_short(const Links& links, const Transfer& receive) {
   const Word number = number_of(links, receive, false);
-  const Word* slot = links.own_inbox(receive.peer).slots[number % inbox_slots];
+  const Word* slot = links.inbox_from(receive.peer).slots[number % inbox_slots];
   for (std::size_t word = threadIdx.x; word < words_of(receive); word += blockDim.x) {
     const unsigned data = wait_for(slot[word], number);
     store_bytes(receive.data + 4 * word, data, receive.bytes - 4 * word);
@@ -81,7 +81,7 @@ __device__ inline void send_short(const Links& links, const Transfer& send) {
   const Word number = number_of(links, send, true);
   if (number > inbox_slots) {
     if (threadIdx.x == 0) {
-      wait_for_room(links.own_inbox(send.peer).taken[number % inbox_slots], number - inbox_slots);
+      wait_for_room(links.inbox_from(send.peer).taken[number % inbox_slots], number - inbox_slots);
     }
     __syncthreads();
   }
@@ -95,7 +95,7 @@ __device__ inline void send_short(const Links& links, const Transfer& send) {
 __device__ inline void send_chunk(const Links& links, const Transfer& send, std::size_t first, std::size_t bytes,
                                   unsigned chunks) {
   const Word number = number_of(links, send, true);
-  const Word& posted = links.own_inbox(send.peer).posted[number % posts];
+  const Word& posted = links.inbox_from(send.peer).posted[number % posts];
   if (threadIdx.x == 0) {
     while (!has_tag(load(posted), number)) look_again();
     fence();
@@ -115,16 +115,16 @@ __device__ inline void send_chunk(const Links& links, const Transfer& send, std:
 }
 
 /// Chunks are dealt out to the blocks in the order of the messages.
-__device__ inline void send_all(const Links& links, const Lists& lists, unsigned own, const Roles& roles) {
+__device__ inline void send_all(const Links& links, const Lists& lists, unsigned sender, const Roles& roles) {
   unsigned dealt = 0;
   for (unsigned i = 0; i < lists.sends; ++i) {
     const Transfer& send = lists.send(i);
     if (is_short(send.bytes)) {
-      if (dealt++ % roles.senders == own) send_short(links, send);
+      if (dealt++ % roles.senders == sender) send_short(links, send);
       continue;
     }
     const auto chunks = static_cast<unsigned>((send.bytes + roles.chunk - 1) / roles.chunk);
-    const unsigned turn = (own + roles.senders - dealt % roles.senders) % roles.senders;
+    const unsigned turn = (sender + roles.senders - dealt % roles.senders) % roles.senders;
     for (unsigned chunk = turn; chunk < chunks; chunk += roles.senders) {
       const std::size_t first = chunk * roles.chunk;
       const std::size_t rest = send.bytes - first;

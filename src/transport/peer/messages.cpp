@@ -11,12 +11,12 @@ Messages messages_of_alltoallv(const Communicator& communicator, const void* inp
   for (int step = 0; step < ranks; ++step) {
     const int to = (rank + step) % ranks;
     const int from = (rank + ranks - step) % ranks;
-    const Piece& own = sends[static_cast<std::size_t>(to)];
-    const Piece& other = receives[static_cast<std::size_t>(from)];
+    const Piece& to_peer = sends[static_cast<std::size_t>(to)];
+    const Piece& from_peer = receives[static_cast<std::size_t>(from)];
     // A message that is sent is only read.
     auto* const data = const_cast<std::byte*>(static_cast<const std::byte*>(input));
-    messages.sends.push_back({to, data + own.offset, own.bytes});
-    messages.receives.push_back({from, static_cast<std::byte*>(output) + other.offset, other.bytes});
+    messages.sends.push_back({to, data + to_peer.offset, to_peer.bytes});
+    messages.receives.push_back({from, static_cast<std::byte*>(output) + from_peer.offset, from_peer.bytes});
   }
   return messages;
 }
@@ -30,9 +30,9 @@ Messages messages_of_broadcast(const Communicator& communicator, void* data, std
   return messages;
 }
 
-std::vector<int> members_of(const Communicator& communicator, int own) {
+std::vector<int> members_of(const Communicator& communicator, int number) {
   std::vector<int> members;
-  for (const std::string& member : communicator.gather(std::to_string(own))) members.push_back(std::stoi(member));
+  for (const std::string& member : communicator.gather(std::to_string(number))) members.push_back(std::stoi(member));
   return members;
 }
 

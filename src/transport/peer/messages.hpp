@@ -53,8 +53,8 @@ class PeerTransport : public Transport {
   std::vector<int> members_;
 };
 
-/// The numbers of all ranks among those that share the buffers, by rank; `own` is this rank's. Collective.
-std::vector<int> members_of(const Communicator& communicator, int own);
+/// The numbers of all ranks among those that share the buffers, by rank; `number` is this rank's. Collective.
+std::vector<int> members_of(const Communicator& communicator, int number);
 
 /// The transport on host memory.
 std::unique_ptr<Transport> make_host_peer(const Communicator& communicator);

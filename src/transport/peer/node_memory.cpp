@@ -9,10 +9,10 @@ namespace commlens::transport::peer {
 
 namespace {
 
-std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_t bytes, const std::string& what) {
+std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_t bytes, const std::string& purpose) {
   std::string problem;
   auto memory = SharedMemory::make(communicator, bytes, problem);
-  if (!memory) throw Error("peer: no memory that the ranks of the node share for " + what + " (" + problem + ")");
+  if (!memory) throw Error("peer: no memory that the ranks of the node share for " + purpose + " (" + problem + ")");
   return memory;
 }
 
@@ -34,14 +34,14 @@ Ring& ControlBlocks::ring(int from, int to) const {
 
 Arenas::Arenas(const Communicator& communicator, std::size_t bytes)
     : rank_(communicator.rank()), bytes_(bytes), memory_(share(communicator, bytes, "buffers")) {
-  for (const std::string& begin : communicator.gather(std::to_string(reinterpret_cast<std::uintptr_t>(own())))) {
+  for (const std::string& begin : communicator.gather(std::to_string(reinterpret_cast<std::uintptr_t>(part())))) {
     begins_.push_back(std::stoull(begin));
   }
 }
 
 bool Arenas::has(const void* data, std::size_t bytes) const {
   const auto* first = static_cast<const std::byte*>(data);
-  return first >= own() && first + bytes <= own() + bytes_;
+  return first >= part() && first + bytes <= part() + bytes_;
 }
 
 const std::byte* Arenas::find(int rank, const std::byte* data) const {

@@ -42,7 +42,7 @@ class Arenas {
   /// Collective. `bytes` of this rank. Throws Error on all ranks if one of them cannot have its part.
   Arenas(const Communicator& communicator, std::size_t bytes);
 
-  [[nodiscard]] std::byte* own() const { return memory_->of(rank_); }
+  [[nodiscard]] std::byte* part() const { return memory_->of(rank_); }
   /// Whether `bytes` at `data` lie in this rank's part.
   [[nodiscard]] bool has(const void* data, std::size_t bytes) const;
   /// Where this rank finds what `rank` sees at `data`.

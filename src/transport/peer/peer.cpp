@@ -46,14 +46,14 @@ std::string no_room_on_gpu(const Setup& setup) {
 std::string unsupported(const Setup& setup) {
   const auto& communicator = setup.communicator;
   const Communicator node = communicator.node();
-  const bool one_node = communicator.first(node.size() < communicator.size() ? "no" : "").empty();
+  const bool on_single_node = communicator.first(node.size() < communicator.size() ? "no" : "").empty();
   const double wanted = communicator.sum_of_reals(setup.buffers);
   const std::string memory(name(setup.memory));
   const std::string first = communicator.broadcast(memory);
   if (!communicator.first(memory == first ? "" : memory).empty()) {
     return "peer works on buffers of one memory; the ranks have different ones";
   }
-  if (!one_node) return "the ranks are on several nodes; peer needs memory that all of them share";
+  if (!on_single_node) return "the ranks are on several nodes; peer needs memory that all of them share";
   if (setup.memory == device::Memory::host) return no_room(setup, wanted);
   if (setup.memory != device::Memory::device)
     return "peer works on host and device memory, not on " + memory + " memory";
@@ -61,11 +61,15 @@ std::string unsupported(const Setup& setup) {
   if (!setup.is_named) return "peer has not been measured between GPUs yet: name it to try it (--transport peer)";
   std::string reason = communicator.first(shared_gpu(setup, "peer"));
   if (reason.empty()) reason = communicator.first(no_room_on_gpu(setup));
-  return reason.empty() ? gpus_unsupported(setup) : reason;
+  if constexpr (device::has_gpu_backend) return reason.empty() ? gpus_unsupported(setup) : reason;
+  return reason.empty() ? "peer on GPU memory: this build has no GPU backend" : reason;
 }
 
 std::unique_ptr<Transport> make(const Setup& setup) {
-  return setup.memory == device::Memory::host ? make_host_peer(setup.communicator) : make_gpu_peer(setup);
+  if constexpr (device::has_gpu_backend) {
+    if (setup.memory != device::Memory::host) return make_gpu_peer(setup);
+  }
+  return make_host_peer(setup.communicator);
 }
 
 const Registration registration(4, {.name = "peer",

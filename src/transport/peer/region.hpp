@@ -71,7 +71,7 @@ struct Links {
   Region* regions[most_ranks] = {};    ///< by rank, at addresses of this rank
   std::byte* arenas[most_ranks] = {};  ///< the buffers, likewise
 
-  __device__ Inbox& own_inbox(int peer) const { return regions[rank]->from[peer]; }
+  __device__ Inbox& inbox_from(int peer) const { return regions[rank]->from[peer]; }
   __device__ Inbox& inbox_of(int peer) const { return regions[peer]->from[rank]; }
   __device__ Counters& counters() const { return regions[rank]->counters; }
 };
@@ -127,12 +127,12 @@ __device__ inline bool has_tag(Word word, Word number) {
 __device__ inline std::size_t offset_of(Word word) { return word & ((Word{1} << offset_bits) - 1); }
 
 __device__ inline std::size_t wait_for_offset(const Word& word, Word number) {
-  Word found = load(word);
-  while (!has_tag(found, number)) {
+  Word current = load(word);
+  while (!has_tag(current, number)) {
     look_again();
-    found = load(word);
+    current = load(word);
   }
-  return offset_of(found);
+  return offset_of(current);
 }
 
 /// Never 0, which memory has that was not written.
@@ -140,12 +140,12 @@ __device__ inline unsigned flag_of(Word number) { return static_cast<unsigned>(n
 __device__ inline Word flagged(unsigned data, Word number) { return static_cast<Word>(flag_of(number)) << 32 | data; }
 /// The data of a word, once it has the flag.
 __device__ inline unsigned wait_for(const Word& word, Word number) {
-  Word found = load(word);
-  while (static_cast<unsigned>(found >> 32) != flag_of(number)) {
+  Word current = load(word);
+  while (static_cast<unsigned>(current >> 32) != flag_of(number)) {
     look_again();
-    found = load(word);
+    current = load(word);
   }
-  return static_cast<unsigned>(found);
+  return static_cast<unsigned>(current);
 }
 
 /// Up to 4 bytes, of any alignment.

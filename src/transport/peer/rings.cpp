@@ -8,11 +8,11 @@
 
 namespace commlens::transport::peer {
 
-Rings::Rings(int own, int ranks, const std::function<Ring&(int from, int to)>& ring, Find find)
+Rings::Rings(int rank, int ranks, const std::function<Ring&(int from, int to)>& ring, Find find)
     : find_(std::move(find)) {
   for (int other = 0; other < ranks; ++other) {
-    outgoing_.push_back({.ring = &ring(own, other), .waiting = {}});
-    incoming_.push_back({.ring = &ring(other, own), .waiting = {}});
+    outgoing_.push_back({.ring = &ring(rank, other), .waiting = {}});
+    incoming_.push_back({.ring = &ring(other, rank), .waiting = {}});
   }
 }
 

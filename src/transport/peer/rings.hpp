@@ -66,8 +66,8 @@ class Rings {
   /// Where this rank finds what rank `sender` sees at `data`.
   using Find = std::function<const std::byte*(int sender, const std::byte* data)>;
 
-  /// Of rank `own` of so many. The rings outlive this.
-  Rings(int own, int ranks, const std::function<Ring&(int from, int to)>& ring, Find find);
+  /// Of `rank` among so many. The rings outlive this.
+  Rings(int rank, int ranks, const std::function<Ring&(int from, int to)>& ring, Find find);
 
   /// Both return at once. Messages of a pair match in this order.
   Number post_send(int to, const void* data, std::size_t bytes);

@@ -14,7 +14,7 @@ __device__ inline void synchronize_ranks(const Links& links) {
   const auto peer = static_cast<int>(threadIdx.x);
   if (peer < links.ranks) {
     store(links.inbox_of(peer).barrier, number);
-    wait_until_at_least(links.own_inbox(peer).barrier, number);
+    wait_until_at_least(links.inbox_from(peer).barrier, number);
   }
   __syncthreads();
   if (threadIdx.x == 0) links.counters().barriers = number;
@@ -44,19 +44,19 @@ __device__ inline void sum_at_once(const Links& links, const Element* input, Ele
   const std::size_t end = first + per_block < count ? first + per_block : count;
   const auto* words = reinterpret_cast<const unsigned*>(input);
   for (std::size_t word = first * words_each + threadIdx.x; word < end * words_each; word += blockDim.x) {
-    const Word one = flagged(words[word], number);
+    const Word flagged_word = flagged(words[word], number);
     for (int step = 1; step < links.ranks; ++step) {
-      store(links.inbox_of((links.rank + step) % links.ranks).mailboxes[number % 2][word], one);
+      store(links.inbox_of((links.rank + step) % links.ranks).mailboxes[number % 2][word], flagged_word);
     }
   }
   __syncthreads();  // output may be input
   for (std::size_t i = first + threadIdx.x; i < end; i += blockDim.x) {
-    const Element own = input[i];
+    const Element local = input[i];
     Element sum{};
     for (int peer = 0; peer < links.ranks; ++peer) {
-      const Word* mailbox = links.own_inbox(peer).mailboxes[number % 2] + i * words_each;
-      const Element one = peer == links.rank ? own : element_of<Element>(mailbox, number);
-      sum = peer == 0 ? one : operation(sum, one);
+      const Word* mailbox = links.inbox_from(peer).mailboxes[number % 2] + i * words_each;
+      const Element contribution = peer == links.rank ? local : element_of<Element>(mailbox, number);
+      sum = peer == 0 ? contribution : operation(sum, contribution);
     }
     output[i] = sum;
   }
@@ -123,7 +123,7 @@ __device__ inline void begin_sum(const Links& links, const void* input, void* ou
       store(begun[0], tagged(number, static_cast<std::size_t>(static_cast<const std::byte*>(input) - arena)));
       store(begun[1], tagged(number, static_cast<std::size_t>(static_cast<std::byte*>(output) - arena)));
     }
-    const Word* begun = links.own_inbox(peer).begun;
+    const Word* begun = links.inbox_from(peer).begun;
     arrays.inputs[peer] = links.arenas[peer] + wait_for_offset(begun[0], number);
     arrays.outputs[peer] = links.arenas[peer] + wait_for_offset(begun[1], number);
     fence();
@@ -163,7 +163,7 @@ __device__ inline void sum_in_shares(const Links& links, const Element* input, E
   if (peer < links.ranks) {
     fence();
     store(links.inbox_of(peer).done, number);
-    wait_until_at_least(links.own_inbox(peer).done, number);
+    wait_until_at_least(links.inbox_from(peer).done, number);
   }
   if (threadIdx.x == 0) links.counters().large_sums = number;
 }

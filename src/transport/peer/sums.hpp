@@ -28,16 +28,8 @@ void with_operation(DataType type, Reduction reduction, Function function) {
         return function(element, device::Maximum());
     }
   };
-  switch (type) {
-    case DataType::i32:
-      return on(std::int32_t{0});
-    case DataType::f32:
-    case DataType::c64:
-      return on(0.0F);
-    case DataType::f64:
-    case DataType::c128:
-      return on(0.0);
-  }
+  if (type == DataType::i32) return on(std::int32_t{0});
+  in_precision(type, on);
 }
 
 /// output[i] = inputs[0][i] op inputs[1][i] op ... for `count` elements. An input may be the output. Throws Error for a

@@ -43,12 +43,12 @@ inline void launch(unsigned blocks, unsigned threads, const std::function<void()
   for (unsigned b = 0; b < blocks; ++b) {
     resident.push_back(std::make_unique<Block>(threads));
     for (unsigned t = 0; t < threads; ++t) {
-      running.emplace_back([&kernel, blocks, threads, b, t, own = resident.back().get()] {
+      running.emplace_back([&kernel, blocks, threads, b, t, of_thread = resident.back().get()] {
         threadIdx = {t};
         blockIdx = {b};
         blockDim = {threads};
         gridDim = {blocks};
-        block = own;
+        block = of_thread;
         kernel();
       });
     }

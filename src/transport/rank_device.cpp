@@ -1,4 +1,4 @@
-#include "transport/own_device.hpp"
+#include "transport/rank_device.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -19,7 +19,7 @@ std::optional<int> local_rank_from_environment() {
   return std::nullopt;
 }
 
-std::unique_ptr<device::Device> open_own_device(int local_rank) {
+std::unique_ptr<device::Device> open_rank_device(int local_rank) {
   const int ordinal = gpu_of(local_rank, device::gpu_count());
   auto device = ordinal >= 0 ? device::open_gpu(ordinal) : device::open_host();
   device->make_current();

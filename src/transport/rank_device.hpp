@@ -20,6 +20,6 @@ int gpu_of(int local_rank, int count);
 /// The GPU comes before MPI_Init, also for host memory, as in an application that computes on it: some libraries look
 /// for one in MPI_Init and never again. Open MPI 5's smcuda, its way over CUDA IPC, turns itself off in a process
 /// without a context.
-std::unique_ptr<device::Device> open_own_device(int local_rank);
+std::unique_ptr<device::Device> open_rank_device(int local_rank);
 
 }  // namespace commlens

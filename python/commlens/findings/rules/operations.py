@@ -22,6 +22,7 @@ from commlens.findings.view import (
 )
 from commlens.model import Group, Record
 from commlens.model.profile import imbalance_of, mean
+from commlens.model.record import is_noise
 
 _SENDS = re.compile(r"MPI_I?[bsr]?send(recv(_replace)?)?(_c)?", re.IGNORECASE)
 # Those whose data is the same whatever the number of ranks, so that calls can be combined.
@@ -172,7 +173,7 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
         return False
     if not record.measured or record.parameters.get("overlap") is False:
         return False
-    return hidden.ci_high < most and together > ideal * (1 + share)
+    return not is_noise(hidden) and hidden.ci_high < most and together > ideal * (1 + share)
 
 
 def wrong_results(view: View) -> Seen:

@@ -112,7 +112,7 @@ def _is_apart(before: Record, after: Record, jump: float) -> bool:
         return False
     if not is_steady(before) or not is_steady(after):
         return False
-    ceiling, other = before.ceiling, after.ceiling
+    ceiling, other = before.valid_ceiling, after.valid_ceiling
     growth = high.median / low.median
     return ceiling is None or other is None or other.time_us / ceiling.time_us * jump < growth
 
@@ -156,7 +156,7 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
         largest = max(size or 0 for curve in curves for size in curve)
         fitting = (record for curve in curves for record in curve.get(largest, ()))
         best = min(fitting, key=median_us)
-        ceiling, low = best.ceiling, best.statistics[TIME_METRIC].ci_low
+        ceiling, low = best.valid_ceiling, best.statistics[TIME_METRIC].ci_low
         if largest < large or ceiling is None or low is None or not is_steady(best):
             continue
         if factor * ceiling.time_us < low:

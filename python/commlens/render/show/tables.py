@@ -77,12 +77,11 @@ def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Rec
     Where the width does not suffice, the other metrics and the name of the ceiling are left out.
     """
     main, *others = group.metrics
-    if not wide:
-        # The time of the operation beside another main metric, and what the table of parts shows.
-        hidden = {TIME_METRIC}
-        if any(record.alone_s for record in records):
-            hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
-        others = [metric for metric in others if metric.name not in hidden]
+    # The time of the operation beside another main metric, and what the table of parts shows.
+    hidden = set() if wide else {TIME_METRIC}
+    if any(record.alone_s for record in records):
+        hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
+    others = [metric for metric in others if metric.name not in hidden]
     columns = place_columns(group)
     if wide and group.size_name == "size" and group.sizes:
         columns.insert(1, Column("bytes", lambda record: record.size, format="{:,}".format))

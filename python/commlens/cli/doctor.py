@@ -50,6 +50,7 @@ _MOST_NODES = 100_000
 @click.option(
     "--prove", is_flag=True, help="Try each fix that is a setting: measure without it and with it."
 )
+@option.every_finding
 @option.form(("text", "json"))
 @click.option(
     "--out",
@@ -64,6 +65,7 @@ def doctor(
     launcher_args: list[str],
     no_runs: bool,
     prove: bool,
+    findings: bool,
     form: str,
     out: Path | None,
 ) -> None:
@@ -88,7 +90,7 @@ def doctor(
         interrupted = prove_all(examination, native, plan, proofs, say)
     if interrupted:
         say(f"interrupted by {signal.Signals(interrupted - 128).name}")
-    print_findings(examination, proofs, terminal)
+    print_findings(examination, proofs, terminal, every=findings)
     if form == "json":
         echo(as_json(examination, proofs))
     if out is not None:

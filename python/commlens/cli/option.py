@@ -102,6 +102,18 @@ launcher_arguments = click.option(
     "--launcher-args", default="", metavar="TEXT", callback=_words,
     help="More options for the launcher, as one text.",
 )  # fmt: skip
+all_functions = click.option(
+    "--all", "every_function", is_flag=True,
+    help="Of a profile, also show the functions that take less than 0.1% of the time each.",
+)  # fmt: skip
+every_finding = click.option(
+    "--findings", metavar="WORD", callback=value({"worst": False, "all": True}.get,
+    "write worst or all"), default="worst", show_default=True,
+    help="Which findings are shown: the ten worst, or all.",
+)  # fmt: skip
+reference = click.option(
+    "--reference", metavar="NAME", help="Put a published profile beside a profile: cp2k-fft."
+)
 variables = partial(click.option, "--env", "variables", multiple=True, metavar="NAME=VALUE")
 out = partial(
     click.option, "--out", metavar="FOLDER", default="results", show_default=True,

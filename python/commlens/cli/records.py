@@ -17,6 +17,7 @@ from commlens.base.errors import CommlensError, Status, say
 from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
 from commlens.base.text import printable
+from commlens.cli import option
 from commlens.model import load, load_each
 from commlens.model.reading import Loaded, Room
 
@@ -92,31 +93,35 @@ def tell_problems(loaded: Loaded) -> Status:
 @click.command()
 @_records
 @click.option("--wide", is_flag=True, help="Show all metrics.")
-@click.option(
-    "--findings",
-    "every_finding",
-    is_flag=True,
-    help="Show every finding, not the worst of each kind alone.",
-)
-def show(records: tuple[Path, ...], wide: bool, every_finding: bool) -> None:
+@option.every_finding
+@option.all_functions
+@option.reference
+def show(
+    records: tuple[Path, ...],
+    wide: bool,
+    findings: bool,
+    every_function: bool,
+    reference: str | None,
+) -> None:
     """Show RECORDS, files or folders of them, as tables, and what they give reason to change.
 
     \b
     Examples:
       commlens show results
       commlens show monday.jsonl tuesday.jsonl
-      commlens show results --findings
+      commlens show results --findings all
     """
     from commlens.render import show as tables
-    from commlens.render.profile_tables import profile_things
+    from commlens.render.profile_tables import profile_things, published_profile
     from commlens.render.terminal import print_things
 
+    beside = published_profile(reference) if reference else None
     loaded = load_any(records)
     if loaded.records:
         with without_collections():
-            tables.show(loaded.records, tables.console(), wide, every_finding)
+            tables.show(loaded.records, tables.console(), wide, findings)
     for profile in loaded.profiles:
-        print_things(console(), profile_things(profile))
+        print_things(console(), profile_things(profile, every_function, beside))
     sys.exit(tell_problems(loaded))
 
 

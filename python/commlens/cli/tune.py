@@ -36,7 +36,8 @@ Examples:
   commlens tune --resume results/tune-latency-20260102-030405
   commlens run latency --settings results/tune-latency-20260102-030405/best.env
 
-Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be measured here.
+Exit status: 0; 1 where the budget has ended before anything was compared with the default; 4 where
+nothing could be decided, or where a matrix cannot be measured here.
 """
 
 

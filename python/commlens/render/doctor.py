@@ -6,6 +6,7 @@ The structs are evaluated by Python 3.9 too, as in model/start.py.
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +19,7 @@ from rich.console import Console
 from commlens.base.errors import CommlensError, reason
 from commlens.base.json_line import decode
 from commlens.base.text import plural, printable
-from commlens.findings.finding import WIDEST, Evidence, Finding, Quote, Severity
+from commlens.findings.finding import MOST, WIDEST, Evidence, Finding, Quote, Severity, hint
 from commlens.model import embedded
 from commlens.render.show import STYLES, leveled
 from commlens.render.table import Line, Lines
@@ -37,6 +38,8 @@ _STYLES = {**STYLES, "ok": "green", "not applicable": "dim"}
 _COLUMN = max(map(len, _STYLES))
 _LEVELS = {"error": "problem", "warning": "problem", "note": "advice"}
 _LONGEST_QUOTE = 300
+_NOT_APPLICABLE = "not applicable"
+_MOST_REASONS = 3
 
 
 class Progress:
@@ -52,13 +55,14 @@ class Progress:
         print_things(self._console, [Lines(lines)])
 
     def add(self, outcome: RuleOutcome) -> None:
-        """Prints the line of a rule."""
+        """Prints the line of a rule, unless it is not applicable here."""
         rule, verdict = outcome.rule, outcome.verdict
+        if verdict == _NOT_APPLICABLE:
+            return
         lines: list[Line] = [[(rule.section, "bold")]] if rule.section != self._section else []
         self._section = rule.section
-        reason = f": {outcome.reason}" if verdict == "not applicable" else ""
         head = (f"  {verdict:<{_COLUMN}}  ", _STYLES[verdict])
-        lines.append([head, (rule.when.rstrip("."), ""), (reason, "dim")])
+        lines.append([head, (rule.when.rstrip("."), "")])
         print_things(self._console, [Lines(lines)])
 
 
@@ -75,15 +79,32 @@ def _described(machine: Machine) -> str:
     return f"{machine.host}: {', '.join(filter(None, parts))}"
 
 
-def print_findings(examination: Examination, proofs: dict[int, Proof], console: Console) -> None:
-    """Prints the findings, the worst first, and how many checks there were."""
-    lines: list[Line] = []
-    for finding in examination.findings:
+def print_findings(
+    examination: Examination, proofs: dict[int, Proof], console: Console, *, every: bool
+) -> None:
+    """Prints the findings, the worst first and not too many unless `every`, and how many checks
+    there were."""
+    skipped = [outcome.reason for outcome in examination.outcomes if outcome.reason]
+    lines: list[Line] = [[(_why_skipped(skipped), "dim")]] if skipped else []
+    shown = examination.findings if every else examination.findings[:MOST]
+    for finding in shown:
         level = _LEVELS[finding.severity]
         head = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
         lines += [[], *leveled(level, [*head, *_below(finding, proofs.get(id(finding)))])]
+    if rest := hint(len(examination.findings) - len(shown), "doctor"):
+        lines += [[], [(rest, "dim")]]
     summary = _summary([outcome.verdict for outcome in examination.outcomes])
     print_things(console, [Lines([*lines, [], [(summary, "")]])])
+
+
+def _why_skipped(reasons: Sequence[str]) -> str:
+    """`not applicable: 71 checks (40: there is no GPU; 12: MPI does not use UCX here; ...)`"""
+    counts = Counter(reasons)
+    # The last outcome is that of the short runs: why there were none is always said.
+    common = [reasons[-1], *(reason for reason, _ in counts.most_common(_MOST_REASONS))]
+    named = "; ".join(f"{counts[reason]}: {reason}" for reason in dict.fromkeys(common))
+    others = "; ..." if len(counts) > len(set(common)) else ""
+    return f"{_NOT_APPLICABLE}: {plural(len(reasons), 'check')} ({named}{others})"
 
 
 def _below(finding: Finding, proof: Proof | None) -> Iterator[str]:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from commlens.base.errors import Status, say, status_text
 from commlens.base.terminal import echo
-from commlens.base.text import format_bytes, format_ratio, plural
+from commlens.base.text import format_bytes, plural
 from commlens.compare.references import Beside, nearest
 from commlens.jobs.run import JobRun, Ran
 from commlens.jobs.spec import JobSpec, Options
@@ -114,7 +114,7 @@ def published_lines(records: Sequence[Record]) -> Iterator[str]:
             head = line
             yield head
         # No ratio where sizes or kinds of memory differ.
-        ratio = "" if pair.ratio is None else f" ({format_ratio(pair.ratio)})"
+        ratio = f" ({pair.verdict})" if pair.verdict else ""
         yield f"#   {figure.quantity}: {figure.as_printed}{ratio}"
 
 

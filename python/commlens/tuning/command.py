@@ -51,6 +51,9 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
         output.print_failures(bench)
         raise CommlensError("no launch has measured anything: nothing was tuned", Status.FAILED)
     _report(search, finals, folder)
+    is_complete = not search.skipped and not any(final.choice for final in finals)
+    if not is_complete and not any(final.is_compared for final in finals):
+        return Status.FAILED
     decided = any(final.verdict is not Verdict.INCONCLUSIVE for final in finals)
     return Status.OK if decided else Status.NOTHING_RAN
 

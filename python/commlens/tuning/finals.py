@@ -11,9 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commlens.compare import Side, match
-from commlens.compare.verdicts import THRESHOLD, ComparisonResult, Verdict, judge, verdict_of
+from commlens.compare.verdicts import ComparisonResult, judge
 from commlens.model import load, rank_test
-from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
+from commlens.model.comparison import (
+    FEWEST_APART,
+    Ratio,
+    Verdict,
+    interval_over_launches,
+    verdict_of,
+)
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.scores import Target
 from commlens.tuning.space import Choice
@@ -36,6 +42,11 @@ class Final:
     launches: tuple[int, int] = (0, 0)
     default_fails: str = ""
     comparison: ComparisonResult | None = None  # size by size
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether the choice was launched again, and the default if it works."""
+        return min(self.launches[1:] if self.default_fails else self.launches) > 0
 
     @property
     def is_recommended(self) -> bool:
@@ -109,7 +120,7 @@ def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str
     return Final(
         target,
         winner,
-        verdict_of(interval, rank_test.u_test(default, other) if has_test else 0.0, THRESHOLD),
+        verdict_of(interval, rank_test.u_test(default, other) if has_test else 0.0),
         math.exp(rank_test.shift(default, other)),
         interval,
         counts,

@@ -18,8 +18,7 @@ from commlens.base.text import (
     memory_name,
     plural,
 )
-from commlens.compare.verdicts import Verdict
-from commlens.model.comparison import FEWEST_APART
+from commlens.model.comparison import FEWEST_APART, Verdict
 from commlens.render.comparison import comparison_of
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
@@ -142,7 +141,11 @@ def verdict_text(bench: Bench, final: Final) -> str:
     """One sentence."""
     name, text = final.target.name, bench.space.text(final.choice)
     if not final.choice:
-        return f"{name}: nothing was better than the default; leave the settings as they are"
+        tried, values = bench.tried
+        if not tried:
+            return f"{name}: none of {plural(values, 'value')} was tried: take a longer --budget"
+        better = f"nothing was better than the default, of {tried} of {plural(values, 'value')}"
+        return f"{name}: {better} that were tried; leave the settings as they are"
     if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:
         return (f"{name}: the budget has ended before {text} was launched often enough to be sure:"
                 " --resume goes on")  # fmt: skip

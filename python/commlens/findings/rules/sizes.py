@@ -162,12 +162,14 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
         if factor * ceiling.time_us < low:
             place = alternatives.where([best.size])
             fraction = ceiling.time_us / median_us(best)
+            between = "between nodes" if ceiling.name.startswith(_OF_NETWORK) else ""
+            memory = "" if is_on_gpu(best.memory) else "host"
             yield observation(
                 Evidence(place, (best,)),
                 Cost(median_us(best) * 1e-6 * (1 - fraction), 1 - fraction, "operation"),
-                which="between nodes" if ceiling.name.startswith(_OF_NETWORK) else "",
+                which=" ".join(filter(None, (memory, between))),
                 transport=best.transport,
                 fraction=format_fraction(fraction),
-                ceiling=ceiling.name,
+                ceiling=f"{'the' if between else 'a'} {ceiling.name}",
                 place=place,
             )

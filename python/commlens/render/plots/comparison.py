@@ -14,8 +14,9 @@ from matplotlib.ticker import MaxNLocator
 from commlens.base.errors import CommlensError
 from commlens.base.text import labelled, plural, printable
 from commlens.compare.matching import Matched
-from commlens.compare.verdicts import ComparisonResult, Row, Verdict
+from commlens.compare.verdicts import ComparisonResult, Row
 from commlens.model import Group, case_key
+from commlens.model.comparison import Verdict
 from commlens.render.comparison import summary
 from commlens.render.plots import Drawn, check_ending, saved, styled
 from commlens.render.plots.colors import TEXT_COLOR

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from commlens import knowledge
-from commlens.base import user_yaml
+from commlens.base import inputs, user_yaml
 from commlens.base.errors import CommlensError
 from commlens.base.text import whole_number
 from commlens.jobs.spec import (
@@ -69,7 +69,7 @@ def load(name: str) -> Suite:
     a mistake in it."""
     if name in shipped():
         return parse(shipped()[name], f"{name}.yaml")
-    return parse(user_yaml.read(Path(name)), name)
+    return parse(inputs.read_text(Path(name), kind=inputs.YAML), name)
 
 
 def of_names(names: Sequence[str]) -> Suite:

@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Union
@@ -15,6 +16,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from commlens.base.errors import CommlensError, reason
+from commlens.base.inputs import open_input
 from commlens.base.json_line import NotJsonError, decode
 from commlens.base.text import plural
 from commlens.model import embedded
@@ -24,6 +26,7 @@ from commlens.model.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLin
 
 _MOST_PROBLEMS = 20  # of a file
 _LONGEST_NAME = 200
+_MOST_BYTES = 4 << 30  # far more than a hundred thousand records
 _TELL_EACH = 10_000  # lines: a file of fewer is read at once
 _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
 _ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
@@ -234,24 +237,21 @@ def _files(path: Path) -> list[Path]:
 
 
 def _lines(file: Path, tell: Tell) -> Iterator[str]:
-    try:
-        if file.exists() and not file.is_file():
-            raise CommlensError(
-                f"{file} is a device or a pipe: write what it holds to a file, and name that"
-            )
-        with file.open("rb") as beginning:
-            first = beginning.readline(2**16)
-        _refuse_other_formats(file, first)
-        with file.open(encoding="utf-8-sig", errors="replace") as stream:
-            for number, line in enumerate(stream, start=1):
+    kind = "a file that holds records"
+    with open_input(file, kind=kind, most_bytes=_MOST_BYTES) as stream:
+        try:
+            _refuse_other_formats(stream.readline(2**16))
+            stream.seek(0)
+            text = TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
+            for number, line in enumerate(text, start=1):
                 if number % _TELL_EACH == 0:
                     tell(f"reading {file.name}: {number:,} lines")
                 yield line
-    except OSError as error:
-        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
+        except OSError as error:
+            raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
 
 
-def _refuse_other_formats(file: Path, first: bytes) -> None:
+def _refuse_other_formats(first: bytes) -> None:
     """Raises ValueError for what would be a problem in each of its lines."""
     if first.startswith(_GZIP):
         raise ValueError("compressed by gzip: unpack it first (gunzip)")

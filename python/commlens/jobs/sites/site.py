@@ -12,7 +12,7 @@ from typing import Literal, Optional
 import msgspec
 
 from commlens import knowledge
-from commlens.base import user_yaml
+from commlens.base import inputs, user_yaml
 from commlens.base.errors import CommlensError
 from commlens.jobs.launchers import CHOICES
 from commlens.jobs.spec import Allocation, JobSpec, is_variable
@@ -114,10 +114,10 @@ def load(name: str) -> Site:
     """The site of this name, the user's own before one that is shipped, or that in the YAML file
     `name`. Raises CommlensError for a mistake in it."""
     if "/" in name or name.endswith(_ENDING):
-        return parse(user_yaml.read(Path(name)), name)
+        return parse(inputs.read_text(Path(name), kind=inputs.YAML), name)
     paths, shipped = _of_user(), _shipped()
     if name in paths:
-        return parse(user_yaml.read(paths[name]), str(paths[name]))
+        return parse(inputs.read_text(paths[name], kind=inputs.YAML), str(paths[name]))
     if name in shipped:
         return parse(shipped[name], f"{name}{_ENDING}")
     raise CommlensError(

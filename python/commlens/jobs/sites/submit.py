@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from commlens.base.errors import CommlensError, Status, reason, say
+from commlens.base.inputs import read_text
 from commlens.base.outputs import reserve
 from commlens.base.text import whole_number
 from commlens.jobs import watchdog
@@ -97,8 +98,8 @@ def find(job: str, out: Path) -> Submitted:
     """The job with this number, or in this folder. Raises CommlensError where there is none."""
     places = [Path(job) / _ABOUT, *sorted(out.glob(f"*/{_ABOUT}"))]
     for place in places:
-        with suppress(OSError, msgspec.DecodeError):
-            about = msgspec.json.decode(place.read_bytes(), type=dict[str, str])
+        with suppress(CommlensError, msgspec.DecodeError):
+            about = msgspec.json.decode(read_text(place), type=dict[str, str])
             scheduler = SCHEDULERS.get(about.get("scheduler", ""))
             if scheduler and "job" in about and (place is places[0] or about["job"] == job):
                 return Submitted(place.parent.resolve(), about["job"], scheduler)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -51,7 +52,7 @@ def read_text(
     refused."""
     with open_input(path, option, kind, most_bytes) as stream:
         data = stream.read(most_bytes)
-    try:
-        return data.decode("utf-8-sig", "replace" if is_lenient else "strict")
-    except UnicodeDecodeError:
-        raise CommlensError(f"{option} {path} is not a text file in UTF-8".strip()) from None
+    if b"\0" not in data or is_lenient:
+        with suppress(UnicodeDecodeError):
+            return data.decode("utf-8-sig", "replace" if is_lenient else "strict")
+    raise CommlensError(f"{option} {path} is not a text file in UTF-8".strip())

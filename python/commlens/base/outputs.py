@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from commlens.base.errors import CommlensError, reason
 
+_LONGEST_NAME = 100  # bytes
 _ENDS_BYTES = 1 << 16  # of the beginning and of the end of a file, where its mark is
 
 
@@ -63,6 +64,12 @@ def _ends(path: Path) -> bytes:
         beginning = file.read(_ENDS_BYTES)
         file.seek(max(file.tell(), path.stat().st_size - _ENDS_BYTES))
         return beginning + file.read(_ENDS_BYTES)
+
+
+def is_name(text: str) -> bool:
+    """Whether it can be that of a new folder or file, below the one where it is made."""
+    is_one = text.isprintable() and "/" not in text and not text.startswith((".", "-"))
+    return bool(text) and is_one and len(text.encode(errors="replace")) <= _LONGEST_NAME
 
 
 def reserve(folder: Path, name: str, ending: str = "") -> Path:

@@ -20,7 +20,7 @@ from commlens.jobs.native import find_native
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
-from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options
+from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options, resolve
 from commlens.render import run_summary
 from commlens.tuning import fix as fix
 from commlens.tuning.space import Change
@@ -157,6 +157,23 @@ def run(
     if counts:
         context.exit(_printed(ran, run_summary.print_scaling))
     context.exit(_printed(ran, partial(run_summary.print_run, wide=wide)))
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Raises CommlensError for a command line of `commlens run` that is wrong on every machine; as
+    far as the native program is here to say so."""
+    with run.make_context("run", [*words]) as context:
+        given = context.params
+    names, more = _benchmarks(given["benchmark"], given["options"])
+    spec = option.spec("", Options.parse(more), given["variables"], ranks=given["ranks"])
+    is_single = len(names) == 1 and not suite.is_suite(names[0])
+    entries = [JobSpec(names[0])] if is_single else suite.of_names(names).entries
+    try:
+        native = find_native()
+        native.benchmarks  # noqa: B018 (asks it)
+    except CommlensError:
+        return
+    resolve([entry.overridden_by(spec) for entry in entries], native)
 
 
 def _printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:

@@ -263,8 +263,9 @@ def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[st
     for setting in settings:
         name, is_whole, value = setting.partition("=")
         if not is_whole or not is_variable(name):
+            shown = mask_words([setting])[0]
             raise CommlensError(
-                f"{option} {mask_words([setting])[0]!r}: write NAME=VALUE with the name of a variable, "
+                f"{option} {shown!r}: write NAME=VALUE with the name of a variable, "
                 "as in UCX_TLS=all"
             )
         if name in environment:

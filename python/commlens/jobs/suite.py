@@ -11,6 +11,7 @@ from typing import Any, Union
 from commlens import knowledge
 from commlens.base import inputs, user_yaml
 from commlens.base.errors import CommlensError
+from commlens.base.outputs import is_name
 from commlens.base.text import whole_number
 from commlens.jobs.spec import (
     FORMER_NAMES,
@@ -104,8 +105,7 @@ def parse(text: str, source: str) -> Suite:
 def _name(given: str | None, source: str) -> str:
     """That of the folder for its records. Raises CommlensError for what can be none."""
     name = Path(source).stem if given is None else given
-    is_sound = name.isprintable() and "/" not in name and not name.startswith((".", "-"))
-    if not name or not is_sound or len(name.encode()) > _LONGEST_NAME:
+    if not is_name(name):
         subject = f"the file's name {name!a}" if given is None else f"'name' {name!a}"
         raise CommlensError(
             f"{source}: {subject} cannot be that of a folder; write a short 'name' without slashes"

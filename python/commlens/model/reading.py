@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +27,8 @@ from commlens.model.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLin
 
 _MOST_PROBLEMS = 20  # of a file
 _LONGEST_NAME = 200
+_MOST_FOLDERS, _DEEPEST = 10_000, 4
+TRIALS = "trials"  # a folder of a search
 _MOST_BYTES = 4 << 30  # far more than a hundred thousand records
 _TELL_EACH = 10_000  # lines: a file of fewer is read at once
 _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
@@ -224,15 +227,30 @@ def _files(path: Path) -> list[Path]:
     try:
         if not path.is_dir():
             return [path]
-        files = sorted(path.glob("*.jsonl"))
-        below = [] if files else {file.parent for file in path.glob("*/*.jsonl")}
-        folders = sorted(below, key=lambda folder: -folder.stat().st_mtime)
+        files = record_files(path)
     except (OSError, ValueError) as error:  # of a name that is too long
         why = reason(error) if isinstance(error, OSError) else error
         raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
     if not files:
-        where = f"; the newest in a folder of it are in {folders[0]}" if folders else ""
-        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl){where}")
+        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
+    return files
+
+
+def record_files(folder: Path) -> list[Path]:
+    """The files *.jsonl in it and in the folders below it, as suites and jobs have folders of their
+    own; the trials of a search only where that is named itself."""
+    files: list[Path] = []
+    for number, (place, below, names) in enumerate(os.walk(folder)):
+        if number == _MOST_FOLDERS:
+            raise CommlensError(
+                f"{folder} has over {_MOST_FOLDERS:,} folders: name one with records"
+            )
+        here = Path(place)
+        depth = len(here.parts) - len(folder.parts)
+        below[:] = sorted(
+            name for name in below if depth < _DEEPEST and (not depth or name != TRIALS)
+        )
+        files += sorted(here / name for name in names if name.endswith(".jsonl"))
     return files
 
 

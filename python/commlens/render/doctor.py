@@ -20,6 +20,7 @@ from commlens.base.json_line import decode
 from commlens.base.text import plural, printable
 from commlens.findings.finding import WIDEST, Evidence, Finding, Quote, Severity
 from commlens.model import embedded
+from commlens.model.reading import record_files
 from commlens.render.show import STYLES, leveled
 from commlens.render.table import Line, Lines
 from commlens.render.terminal import print_things
@@ -220,7 +221,7 @@ def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
             except ValueError as error:
                 file = path if path.is_file() else path / name
                 result.problems.append(f"{file}: not what commlens doctor writes ({error})")
-        is_without = path.suffix == ".json" or (path.is_dir() and not any(path.glob("*.jsonl")))
+        is_without = path.suffix == ".json" or (path.is_dir() and not record_files(path))
         if not (texts and is_without):
             with_records.append(path)
     return with_records, result

@@ -21,6 +21,7 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import TIME_METRIC, Record, load
+from commlens.model.reading import TRIALS
 from commlens.tuning.scores import Slots, SlotValues
 from commlens.tuning.space import Change, Choice
 
@@ -113,7 +114,7 @@ class Launches:
 
     @property
     def _next_file(self) -> Path:
-        return self.folder / "trials" / f"{len(self.done) + len(self.others):04}.jsonl"
+        return self.folder / TRIALS / f"{len(self.done) + len(self.others):04}.jsonl"
 
 
 def _claim(folder: Path) -> IO[str]:

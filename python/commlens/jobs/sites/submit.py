@@ -26,6 +26,7 @@ from commlens.jobs.sites import script
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State, meaning
 from commlens.jobs.sites.script import Request
 from commlens.jobs.sites.site import Site
+from commlens.model.reading import record_files
 
 _SCRIPT = "job.sh"
 _ABOUT = "job.json"
@@ -192,7 +193,7 @@ def _how_it_ended(submitted: Submitted, state: State) -> str:
 def _silent_nodes(submitted: Submitted) -> str:
     """Of the nodes on which it ran those that do not answer, in a sentence; else empty."""
     with suppress(CommlensError, OSError):
-        for file in sorted((submitted.folder / script.RECORDS).rglob("*.jsonl")):
+        for file in record_files(submitted.folder / script.RECORDS):
             if sentence := watchdog.silent_nodes(file):
                 return sentence
     return ""

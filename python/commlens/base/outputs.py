@@ -68,8 +68,8 @@ def _ends(path: Path) -> bytes:
 
 def is_name(text: str) -> bool:
     """Whether it can be that of a new folder or file, below the one where it is made."""
-    is_one = text.isprintable() and "/" not in text and not text.startswith((".", "-"))
-    return bool(text) and is_one and len(text.encode(errors="replace")) <= _LONGEST_NAME
+    is_plain = text.isprintable() and "/" not in text and not text.startswith((".", "-"))
+    return bool(text) and is_plain and len(text.encode(errors="replace")) <= _LONGEST_NAME
 
 
 def reserve(folder: Path, name: str, ending: str = "") -> Path:

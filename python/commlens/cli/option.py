@@ -38,8 +38,8 @@ def value(read: Callable[[str], Any], fix: str) -> Callback:
 
 def _percent(text: str) -> float | None:
     """`5%` or `5` as a fraction, 0.05."""
-    found = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%?", text, re.ASCII)
-    return float(found[1]) / 100 if found and float(found[1]) <= 100 else None
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%?", text, re.ASCII)
+    return float(match[1]) / 100 if match and float(match[1]) <= 100 else None
 
 
 def _seconds(text: str) -> float | None:

@@ -142,6 +142,12 @@ def run(
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)
     if wanted:
+        is_here = dry_run or "memory" in overrides.options or session.native.about.has_gpu
+        if wanted.needs_gpu and not is_here:
+            raise CommlensError(
+                f"{wanted.name} needs GPUs, and there are none that commlens can use here (backend"
+                f" {session.native.about.backend}); --memory host runs it in host memory"
+            )
         specs = [entry.overridden_by(overrides) for entry in wanted.entries]
         ran = run_suite(session, wanted.name, specs)
         context.exit(

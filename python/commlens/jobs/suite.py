@@ -35,6 +35,7 @@ _SUITE: dict[str, _Kind] = {
     "runs": (list, "a list (`- benchmark: latency`)"),
     "name": _TEXT,
     "description": _TEXT,
+    "needs_gpu": _TEXT,
 }
 _ENTRY: dict[str, _Kind] = {
     "benchmark": (str, "a name from `commlens list`"),
@@ -53,6 +54,7 @@ class Suite:
     name: str
     description: str
     entries: Sequence[JobSpec]
+    needs_gpu: bool = False  # else nothing of it is worth to be run
 
 
 def is_suite(name: str) -> bool:
@@ -83,7 +85,9 @@ def of_names(names: Sequence[str]) -> Suite:
     if len(suites) == 1:
         return suites[0]
     joined = "-".join(suite.name for suite in suites)
-    return Suite(joined[:_LONGEST_NAME], "", [entry for suite in suites for entry in suite.entries])
+    entries = [entry for suite in suites for entry in suite.entries]
+    needs_gpu = any(suite.needs_gpu for suite in suites)
+    return Suite(joined[:_LONGEST_NAME], "", entries, needs_gpu)
 
 
 def parse(text: str, source: str) -> Suite:
@@ -99,6 +103,7 @@ def parse(text: str, source: str) -> Suite:
         _name(data.get("name"), source),
         data.get("description", ""),
         [_entry(run, f"{source}, entry {number}") for number, run in enumerate(data["runs"], 1)],
+        data.get("needs_gpu", "").lower() in _TRUE,
     )
 
 

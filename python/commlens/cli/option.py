@@ -38,11 +38,8 @@ def value(read: Callable[[str], Any], fix: str) -> Callback:
 
 def _percent(text: str) -> float | None:
     """`5%` or `5` as a fraction, 0.05."""
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        return None
-    return number / 100 if 0 <= number <= 1000 else None
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%?", text, re.ASCII)
+    return float(match[1]) / 100 if match and float(match[1]) <= 100 else None
 
 
 def _seconds(text: str) -> float | None:
@@ -60,7 +57,7 @@ def _words(_: click.Context, option: click.Parameter, text: str) -> list[str]:
         raise CommlensError(f"{option.opts[0]} {text!r}: {str(error).lower()}") from None
 
 
-percent = value(_percent, "write a percentage from 0 to 1000, as in 5%")
+percent = value(_percent, "write a percentage from 0 to 100, as in 5%")
 duration = value(_seconds, "write a time, as in 90s, 10m or 2h")
 
 

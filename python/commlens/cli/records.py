@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say
-from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
 from commlens.base.text import printable
 from commlens.cli import option
@@ -149,13 +149,15 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     """
     from commlens.render import plots as pictures
 
-    pictures.check_ending(out)
+    profiles_out = out.with_stem(f"{out.stem}-profiles")
+    for picture in (out, out.with_stem(f"{out.stem}-timeline"), profiles_out):
+        pictures.check_picture(picture)
     loaded = load_any(records)
     status = tell_problems(loaded)
     if loaded.records:
         tell_pictures(pictures.plot(loaded.records, out))
     if loaded.profiles:
-        picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
+        picture = profiles_out if loaded.records else out
         tell_pictures(pictures.plot_profiles(loaded.profiles, picture))
     sys.exit(status)
 
@@ -193,6 +195,10 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
     """
     from commlens.render import report as reports
 
+    kind = outputs.PAGE if layout == "html" else outputs.MARKDOWN
+    if layout == "html" or out is not None:
+        out = out or Path("report.html")
+        outputs.check(out, kind, inputs=records)
     with without_collections(), telling() as tell:
         with_records, of_doctor = reports.examined(records)
         sources = load_each(with_records, Room(reports.MOST_RECORDS), tell)
@@ -200,10 +206,9 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
         if not of_doctor.documents:
             check_any(whole.loaded, records)
         text = reports.to_html(whole, tell) if layout == "html" else reports.to_markdown(whole)
-    if layout == "markdown" and out is None:
+    if out is None:
         echo(text.rstrip("\n"))
     else:
-        out = out or Path("report.html")
-        write_text(out, out, text)
+        outputs.write(out, text, kind)
         echo(out)
     sys.exit(tell_problems(whole.loaded))

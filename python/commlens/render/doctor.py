@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, Optional
 import msgspec
 from rich.console import Console
 
-from commlens.base.errors import CommlensError, reason
+from commlens.base.inputs import read_text
 from commlens.base.json_line import decode
 from commlens.base.text import plural, printable
 from commlens.findings.finding import MOST, WIDEST, Evidence, Finding, Quote, Severity, hint
 from commlens.model import embedded
+from commlens.model.reading import record_files
 from commlens.render.show import STYLES, leveled
 from commlens.render.table import Line, Lines
 from commlens.render.terminal import print_things
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 FILE = "doctor.json"  # what --out FOLDER writes there, beside the records of short runs
 _MOST_QUOTES = 6
-_MOST_BYTES = 2**24
 _STYLES = {**STYLES, "ok": "green", "not applicable": "dim"}
 _COLUMN = max(map(len, _STYLES))
 _LEVELS = {"error": "problem", "warning": "problem", "note": "advice"}
@@ -242,7 +242,7 @@ def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
             except ValueError as error:
                 file = path if path.is_file() else path / name
                 result.problems.append(f"{file}: not what commlens doctor writes ({error})")
-        is_without = path.suffix == ".json" or (path.is_dir() and not any(path.glob("*.jsonl")))
+        is_without = path.suffix == ".json" or (path.is_dir() and not record_files(path))
         if not (texts and is_without):
             with_records.append(path)
     return with_records, result
@@ -251,17 +251,8 @@ def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
     file = path / FILE if path.is_dir() else path
     if path.suffix == ".json" or (path.is_dir() and file.is_file()):
-        yield file.name, _read(file)
+        yield file.name, read_text(file, kind="what doctor wrote", is_lenient=True)
     elif path.is_file() and embedded.is_page(path):
         with suppress(ValueError):  # of a page that is damaged: who reads its records says so
             for name, lines in embedded.unpacked(path, embedded.DOCTOR):
                 yield name, "".join(lines)
-
-
-def _read(file: Path) -> str:
-    try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise CommlensError(f"{file} is too large for what doctor writes")
-        return file.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError as error:
-        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None

@@ -17,6 +17,7 @@ from commlens.compare.references import Beside, nearest
 from commlens.jobs.run import JobRun, Ran
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record, groups, load, over_launches
+from commlens.model.reading import record_files
 from commlens.model.scaling import scalings
 from commlens.render import show
 from commlens.render.table import Column, Lines, Table
@@ -57,7 +58,7 @@ def print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
 
 def show_folder(folder: Path) -> int:
     """Prints the tables of all records in the folder of a job, and returns an exit status."""
-    files = sorted(folder.rglob("*.jsonl"))
+    files = record_files(folder)
     loaded = load(files) if files else None
     if loaded is None or not loaded.records:
         say(f"no record in {folder}")

@@ -18,6 +18,7 @@ from commlens.base.text import (
     memory_name,
     plural,
 )
+from commlens.knowledge.secrets import mask_variables, mask_words
 from commlens.model.comparison import FEWEST_APART, Verdict
 from commlens.render.comparison import comparison_of
 from commlens.render.table import Column, Table
@@ -235,18 +236,19 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
 
 
 def plain(bench: Bench, final: Final) -> dict[str, Any]:
-    """As programs read it; values at each size are medians over a choice's launches."""
+    """As programs read it, without secrets; values at each size are medians over a choice's
+    launches."""
     change = bench.space.change(final.choice)
     choices = []
     for score, choice in bench.ranked(final.target):
         medians = ((slot.size, bench.median_at(slot, choice)) for slot in final.target.slots)
         figures = [{"size": size, "median": value} for size, value in medians]
         measured = {"to_default": score, "launches": len(bench.ok(choice)), "figures": figures}
-        choices.append({"choice": choice, **measured})
+        choices.append({"choice": mask_variables(choice), **measured})
     return {
         "target": final.target.name,
         "choices": choices,
-        "choice": final.choice,
+        "choice": mask_variables(final.choice),
         "verdict": final.verdict,
         "recommended": final.is_recommended,
         "ratio": final.ratio,
@@ -254,7 +256,7 @@ def plain(bench: Bench, final: Final) -> dict[str, Any]:
         "ratio_high": final.interval.high if final.interval else None,
         "launches": final.launches,
         "default_fails": final.default_fails,
-        "environment": change.environment,
-        "launcher_arguments": change.launcher_arguments,
-        "options": {name: text or "" for name, text in change.options.items()},
+        "environment": mask_variables(change.environment),
+        "launcher_arguments": mask_words(change.launcher_arguments),
+        "options": mask_variables({name: text or "" for name, text in change.options.items()}),
     }

@@ -24,7 +24,7 @@ from commlens.render.comparison import comparison_of
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.finals import Final
+from commlens.tuning.finals import Final, verdict_between
 from commlens.tuning.launches import Launch
 from commlens.tuning.scores import Reference, Slot, Target
 from commlens.tuning.search import Gain, Search
@@ -45,6 +45,11 @@ def print_target(bench: Bench, target: Target) -> None:
     if reference is None:
         return
     rows = bench.ranked(target)
+
+    def verdict(row: _Row) -> str | None:
+        choices = DEFAULT, row[1]
+        return verdict_between(bench, target, choices)[0].value if row[1] else None
+
     notes = [f"and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
     basis = "the default" if reference.is_default else "the first choice that worked"
     notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
@@ -57,6 +62,7 @@ def print_target(bench: Bench, target: Target) -> None:
         *(column for slot in slots for column in _slot_columns(bench, reference, slot)),
         Column("to default", lambda row: row[0], format=format_ratio),
         Column("launches", lambda row: len(bench.ok(row[1]))),
+        Column("verdict", verdict, left=True),
     ]
     title = f"{target.name}: {plural(len(rows), 'choice')} of settings"
     where = memory_name(target.slots[0].memory)
@@ -101,11 +107,16 @@ def print_importance(search: Search, final: Final) -> None:
     def left_out(gain: Gain) -> float | None:
         return search.left_out(final.target, final.choice, gain.setting)
 
+    def alone(gain: Gain) -> str:
+        choices = gain.base, search.bench.space.changed(gain.base, gain.setting, gain.value)
+        return verdict_between(search.bench, final.target, choices)[0].value
+
     settings = search.bench.space.settings
     columns: list[Column[Gain]] = [
         Column("setting", lambda gain: gain.setting, left=True),
         Column("best value", lambda gain: gain.value, left=True),
         Column("alone", lambda gain: gain.ratio, format=format_ratio),
+        Column("", alone, left=True),
         Column("left out of the best", left_out, format=format_ratio),
         Column("may break", lambda gain: settings[gain.setting].may_break, left=True, style="dim",
                wraps=True),

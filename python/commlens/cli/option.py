@@ -100,7 +100,7 @@ launcher_arguments = click.option(
     help="More options for the launcher, as one text.",
 )  # fmt: skip
 all_functions = click.option(
-    "--all", "every_function", is_flag=True,
+    "--all", "every", is_flag=True,
     help="Of a profile, also show the functions that take less than 0.1% of the time each.",
 )  # fmt: skip
 every_finding = click.option(

@@ -62,7 +62,7 @@ def profile(
     call_depth: int | None,
     waiting: bool,
     regions: bool,
-    every_function: bool,
+    every: bool,
     reference: str | None,
     with_plot: bool | None,
     out: Path,
@@ -80,7 +80,8 @@ def profile(
       commlens profile --callsites --out profiles -- srun -n 64 ./program input.txt
     """
     from commlens.profile import run as profiling
-    from commlens.render.profile_tables import profile_things, published_profile
+    from commlens.render.profile_tables import profile_things
+    from commlens.render.published_profile import published_profile
     from commlens.render.terminal import print_things
 
     beside = published_profile(reference) if reference else None
@@ -91,7 +92,7 @@ def profile(
     for number, record in enumerate(outcome.profiles):
         if number:
             echo("")
-        print_things(console(), profile_things(record, every_function, beside))
+        print_things(console(), profile_things(record, every, beside))
     if outcome.file is not None:
         echo(f"\nrecord:   {outcome.file}")
         if console().is_terminal if with_plot is None else with_plot:

@@ -100,7 +100,7 @@ def show(
     records: tuple[Path, ...],
     wide: bool,
     findings: bool,
-    every_function: bool,
+    every: bool,
     reference: str | None,
 ) -> None:
     """Show RECORDS, files or folders of them, as tables, and what they give reason to change.
@@ -112,7 +112,8 @@ def show(
       commlens show results --findings all
     """
     from commlens.render import show as tables
-    from commlens.render.profile_tables import profile_things, published_profile
+    from commlens.render.profile_tables import profile_things
+    from commlens.render.published_profile import published_profile
     from commlens.render.terminal import print_things
 
     beside = published_profile(reference) if reference else None
@@ -121,7 +122,7 @@ def show(
         with without_collections():
             tables.show(loaded.records, tables.console(), wide, findings)
     for profile in loaded.profiles:
-        print_things(console(), profile_things(profile, every_function, beside))
+        print_things(console(), profile_things(profile, every, beside))
     sys.exit(tell_problems(loaded))
 
 

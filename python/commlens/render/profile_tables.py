@@ -6,13 +6,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from commlens.base.errors import CommlensError
 from commlens.base.text import format_bytes, format_count, plural
-from commlens.compare.references import Source, find, load
+from commlens.compare.references import Source
 from commlens.findings import findings
 from commlens.findings.finding import finding_lines
 from commlens.findings.view import calls
@@ -26,6 +24,7 @@ from commlens.model.profile import (
     imbalance_of,
     mean,
 )
+from commlens.render.published_profile import published_tables
 from commlens.render.table import Column, Lines, Table, Thing
 
 _MOST_CALL_SITES = 30
@@ -34,7 +33,6 @@ _MOST_FUNCTIONS = 4  # of a rank that are columns
 _LEAST_SHARE = 0.01  # of the time, for a column
 _MOST_FUNCTIONS_OF_REGION = 3
 _ADDRESS = re.compile(r"\+0x[0-9a-f]+$")
-_SHARE, _IMBALANCE = "Time %", "Imb. Time %"  # of a published profile
 _LEAST_PERCENT = 0.1
 _TOTAL = "Total (MPI_Init to MPI_Finalize)"
 _COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
@@ -203,13 +201,11 @@ def _mean_size(function: Function) -> float:
 
 
 def _sizes(functions: Sequence[Function]) -> str | None:
-    used = [function.communicators for function in functions]
-    smallest = [sizes.min_size for sizes in used if isinstance(sizes.min_size, int)]
-    largest = [sizes.max_size for sizes in used if isinstance(sizes.max_size, int)]
-    if not smallest or not largest:
+    used = (function.communicators for function in functions)
+    ends = (end for sizes in used for end in (sizes.min_size, sizes.max_size))
+    if not (known := [end for end in ends if isinstance(end, int)]):
         return None
-    least, most = min(smallest), max(largest)
-    return str(least) if least == most else f"{least} to {most}"
+    return str(known[0]) if len(set(known)) == 1 else f"{min(known)} to {max(known)}"
 
 
 def waiting_table(profile: Profile) -> Table[Function]:
@@ -366,52 +362,3 @@ def _region_rows(region: Region, total: float) -> Iterator[_Line]:
     for function in functions[:_MOST_FUNCTIONS_OF_REGION]:
         name, part_s, calls = function.name, mean(function.time_s), mean(function.calls)
         yield _Line(f"  {name}", None, part_s, total, calls)
-
-
-class _Share(NamedTuple):
-    """A function of a published profile beside that of this one."""
-
-    name: str
-    ours: Function | None
-    published: dict[str, float]
-
-
-def published_profile(name: str) -> Source:
-    """The source of this name. Raises CommlensError where it is none of a profile."""
-
-    def has_profile(source: Source) -> bool:
-        return any(figure.quantity.endswith(f": {_SHARE}") for figure in source.figures)
-
-    if not has_profile(source := find(name)):
-        names = ", ".join(source.name for source in load() if has_profile(source))
-        raise CommlensError(f"--reference {name}: it has no profile of a program; {names} has")
-    return source
-
-
-def published_tables(profile: Profile, source: Source) -> Iterator[Table[_Share]]:
-    """A published profile beside this one. Shares of the time are compared, as times are another
-    machine's."""
-    ours = {function.name.lower(): function for function in profile.communicating}
-    columns: list[Column[_Share]] = [
-        Column(
-            "Time %\nof Total",
-            lambda row: row.ours and _part(row.ours.time.mean_s, profile.wall_s),
-            format=_percent,
-        ),
-        Column("published", lambda row: row.published[_SHARE], format=_percent),
-        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
-        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),
-        Column("Function", lambda row: row.name, left=True),
-    ]
-    for setup, figures in groupby(source.figures, lambda figure: figure.setup):
-        theirs: dict[str, dict[str, float]] = {}
-        for figure in figures:
-            name, _, quantity = figure.quantity.partition(": ")
-            theirs.setdefault(name.rstrip("_"), {})[quantity] = figure.value
-        rows = [
-            _Share(ours[name].name if name in ours else name, ours.get(name), quantities)
-            for name, quantities in theirs.items()
-            if name.startswith("mpi_") and quantities.get(_SHARE, 0) >= _LEAST_PERCENT
-        ]
-        if rows:
-            yield Table(columns, rows, f"Beside it {source.name}", f"{setup}, {source.machine}")

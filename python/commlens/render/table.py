@@ -134,9 +134,8 @@ class Table(Generic[Row]):
     def fitted(self, width: int) -> list[str]:
         """Leaves out optional columns for which there is no room and returns their heads.
 
-        The first have precedence. Where that does not suffice, columns that may be folded are, the
-        last ones first; then units stand below titles, and the widest columns that may be wrapped
-        are.
+        The first have precedence. Where that does not suffice, columns that may be are folded, the
+        last first; then units stand below titles, and the widest that may be wrapped are.
         """
         room = width - INDENT + GAP
         if _widths(self.columns) <= room:

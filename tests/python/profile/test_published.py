@@ -9,7 +9,8 @@ from msgspec.json import encode
 
 from commlens.base.errors import CommlensError
 from commlens.model.profile import Profile, parse
-from commlens.render.profile_tables import profile_things, published_profile, published_tables
+from commlens.render.profile_tables import profile_things
+from commlens.render.published_profile import published_profile, published_tables
 from commlens.render.table import Table
 from sample_records import make_profile
 

@@ -143,18 +143,16 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
         return f"{text} ({tie})" if tie else text
 
     def speed_up(row: _Row) -> str | None:
-        own = gain(row)
-        if own is None:
+        ratio = gain(row)
+        if ratio is None:
             return None
-        return with_verdict(f"{own:.2f}" if own >= 0.1 else f"{own:.2g}", row)
+        return with_verdict(f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}", row)
 
     def efficiency_text(row: _Row) -> str | None:
-        share = efficiency(row)
-        if share is None:
+        if (share := efficiency(row)) is None:
             return None
-        return (
-            with_verdict(format_percent(share), row) if scaling.is_weak else format_percent(share)
-        )
+        text = format_percent(share)
+        return with_verdict(text, row) if scaling.is_weak else text  # else the speed-up has it
 
     columns = _metric_columns(main, rows)
     if not scaling.is_weak:

@@ -33,4 +33,15 @@ class UsageError : public std::runtime_error {
   }
 };
 
+/// The text of the Failure that `action` throws; empty: it throws none.
+template <class Failure = Error, class Action>
+std::string problem_of(const Action& action) {
+  try {
+    action();
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return {};
+}
+
 }  // namespace commlens

@@ -104,7 +104,7 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
   const auto round = [&](std::size_t lead, std::size_t messages, std::size_t copied) {
     communicator_.barrier();
     double seconds = 0;
-    try {
+    problem = communicator_.first(problem_of([&] {
       const auto transfer = [&] { return stream.transfer(lead, messages, bytes) / static_cast<double>(messages); };
       if (copied == 0) {
         seconds = transfer();
@@ -113,10 +113,7 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
         const double copying = made->time(copied);
         seconds = std::max(transferred.get(), copying);
       }
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-    problem = communicator_.first(problem);
+    }));
     Run::heartbeat();
     return communicator_.maximum(seconds);
   };

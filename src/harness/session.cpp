@@ -26,8 +26,6 @@ Session::Session(Settings settings, std::unique_ptr<device::Device> device, std:
   open_output();
 }
 
-Session::~Session() = default;
-
 void Session::describe_start(std::vector<std::string> command) {
   placement_ = placement_of(communicator_.rank(), device_->gpu());
   start_.placement = gather_placement(communicator_, placement_);
@@ -49,11 +47,8 @@ void Session::describe_start(std::vector<std::string> command) {
 void Session::open_output() {
   std::string problem;
   if (communicator_.rank() == 0) {
-    try {
-      output_ = std::make_unique<Output>(settings_.record, settings_.format);
-    } catch (const measure::RecordFileError& error) {
-      problem = error.what();
-    }
+    problem = problem_of<measure::RecordFileError>(
+        [&] { output_ = std::make_unique<Output>(settings_.record, settings_.format); });
   }
   problem = communicator_.first(problem);
   if (!problem.empty()) throw UsageError("record", settings_.record, problem);
@@ -117,12 +112,8 @@ std::unique_ptr<TraceFile> Session::open_trace(const std::string& path) const {
   if (communicator_.rank() == 0) {
     std::error_code none;
     const bool same = !settings_.record.empty() && std::filesystem::equivalent(path, settings_.record, none);
-    if (same) problem = "it is the file of --record; name another one";
-    try {
-      if (!same) file = std::make_unique<TraceFile>(path);
-    } catch (const Error& error) {
-      problem = error.what();
-    }
+    problem = same ? "it is the file of --record; name another one"
+                   : problem_of([&] { file = std::make_unique<TraceFile>(path); });
   }
   problem = communicator_.first(problem);
   if (!problem.empty()) throw UsageError("trace", path, problem);

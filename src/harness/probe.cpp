@@ -57,14 +57,16 @@ class Probe {
   }
 
   /// From rank 0 to rank 1, and back.
-  bool ping_pong(std::size_t bytes) {
+  void ping_pong(std::size_t bytes) {
     const int rank = communicator_.rank();
-    if (communicator_.size() < 2 || rank > 1) return true;
-    return rank == 0 ? send(bytes) && receive(bytes) : receive(bytes) && send(bytes);
+    if (communicator_.size() < 2 || rank > 1) return;
+    if (rank == 0) send(bytes);
+    receive(bytes);
+    if (rank == 1) send(bytes);
   }
 
   /// Rank r contributes r + 1 everywhere.
-  bool allreduce() {
+  void allreduce() {
     const std::vector<double> mine(sum_count, communicator_.rank() + 1.0);
     const std::vector<double> expected(sum_count, communicator_.size() * (communicator_.size() + 1) / 2.0);
     const auto buffer = device_.allocate(memory_, sum_count * sizeof(double));
@@ -77,8 +79,10 @@ class Probe {
       stream_->wait();
       return sums == expected;
     });
-    return valid_;
   }
+
+  /// Whether all that this rank has received was right.
+  [[nodiscard]] bool valid() const { return valid_; }
 
  private:
   template <class Function>
@@ -96,22 +100,20 @@ class Probe {
     valid_ = valid_ && valid;
   }
 
-  bool send(std::size_t bytes) {
+  void send(std::size_t bytes) {
     const auto buffer = filled(bytes, 171);
     step("MPI_Send", bytes, [&] {
       transport::mpi_calls::send(communicator_, buffer.data(), bytes, 1 - communicator_.rank());
       return true;
     });
-    return valid_;
   }
 
-  bool receive(std::size_t bytes) {
+  void receive(std::size_t bytes) {
     const auto buffer = filled(bytes, 17);
     step("MPI_Recv", bytes, [&] {
       transport::mpi_calls::receive(communicator_, buffer.data(), bytes, 1 - communicator_.rank());
       return holds(buffer, 171);
     });
-    return valid_;
   }
 
   [[nodiscard]] device::Buffer filled(std::size_t bytes, unsigned char value) {
@@ -148,11 +150,10 @@ int probe(device::Memory memory, std::unique_ptr<device::Device> device) {
   if (!device) device = open_rank_device(communicator.node().rank());
   Probe probe(communicator, *device, memory);
   probe.say_library();
-  bool valid = true;
-  for (const std::size_t bytes : message_sizes) valid = probe.ping_pong(bytes) && valid;
-  valid = probe.allreduce() && valid;
+  for (const std::size_t bytes : message_sizes) probe.ping_pong(bytes);
+  probe.allreduce();
   say({{"probe", "done"}, {"rank", communicator.rank()}});
-  return communicator.maximum(valid ? 0.0 : 1.0) > 0 ? 1 : 0;
+  return communicator.maximum(probe.valid() ? 0.0 : 1.0) > 0 ? 1 : 0;
 }
 
 }  // namespace

@@ -33,10 +33,7 @@ void bandwidth(Run& run, const BandwidthOptions& options) {
 
 BENCHMARK("bandwidth", "windows of messages from one rank to another (osu_bw)", bandwidth, BandwidthOptions,
           .metrics = {bandwidth_GBps}, .facts = {slowest_pair, median_pair_bandwidth_GBps},
-          .classic = {{.format = "osu",
-                       .title = "Bandwidth Test",
-                       .columns = {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}},
-                       .point_to_point = true}});
+          .classic = {osu_pairs("Bandwidth Test", {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}})});
 
 }  // namespace
 }  // namespace commlens

@@ -26,10 +26,7 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
 
 BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",
           bidirectional_bandwidth, WindowOptions, .metrics = {bandwidth_GBps},
-          .classic = {{.format = "osu",
-                       .title = "Bi-Directional Bandwidth Test",
-                       .columns = {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}},
-                       .point_to_point = true}});
+          .classic = {osu_pairs("Bi-Directional Bandwidth Test", {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}})});
 
 }  // namespace
 }  // namespace commlens

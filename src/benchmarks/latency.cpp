@@ -34,10 +34,7 @@ void latency(Run& run, const LatencyOptions& options) {
 
 BENCHMARK("latency", "half the round trip of a ping-pong between two ranks (osu_latency)", latency, LatencyOptions,
           .metrics = {latency_us}, .facts = {slowest_pair, median_pair_latency_us},
-          .classic = {{.format = "osu",
-                       .title = "Latency Test",
-                       .columns = {{"Avg Latency(us)", "latency_us"}},
-                       .point_to_point = true}});
+          .classic = {osu_pairs("Latency Test", {{"Avg Latency(us)", "latency_us"}})});
 
 }  // namespace
 }  // namespace commlens

@@ -38,11 +38,8 @@ void message_rate(Run& run, const MessageRateOptions& options) {
 
 BENCHMARK("message-rate", "messages per second of pairs of ranks at the same time (osu_mbw_mr)", message_rate,
           MessageRateOptions, .metrics = {message_rate_per_s, bandwidth_GBps},
-          .classic = {{.format = "osu",
-                       .title = "Multiple Bandwidth / Message Rate Test",
-                       .columns = {{"MB/s", "bandwidth_GBps", 1e3}, {"Messages/s", "message_rate_per_s"}},
-                       .point_to_point = true,
-                       .pairs = true}});
+          .classic = {osu_pairs("Multiple Bandwidth / Message Rate Test",
+                                {{"MB/s", "bandwidth_GBps", 1e3}, {"Messages/s", "message_rate_per_s"}}, true)});
 
 }  // namespace
 }  // namespace commlens

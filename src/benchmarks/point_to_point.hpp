@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -234,6 +236,12 @@ inline measure::Repetition ping_pong_repetition(std::size_t bytes) {
 inline measure::Repetition window_repetition(std::size_t bytes) {
   return bytes <= small_message ? measure::Repetition{.repeat = 10, .warmup = 10, .batches = 10}
                                 : measure::Repetition{.repeat = 2, .warmup = 2, .batches = 10};
+}
+
+/// The layout of an OSU benchmark for pairs of ranks.
+inline measure::ClassicLayout osu_pairs(std::string_view title, std::vector<measure::ClassicLayout::Column> columns,
+                                        bool pairs = false) {
+  return {.format = "osu", .title = title, .columns = std::move(columns), .point_to_point = true, .pairs = pairs};
 }
 
 inline constexpr Metric bandwidth_GBps{"bandwidth_GBps", unit::GBps, Better::higher,

@@ -18,24 +18,22 @@ namespace commlens {
 namespace solve {
 namespace unit = measure::unit;
 using measure::Better;
+using measure::Fact;
+using measure::Metric;
 
-inline constexpr measure::Metric throughput_DOF_iter_per_s{
-    "throughput_DOF_iter_per_s", unit::DOF_iterations_per_s, Better::higher,
-    "per rank: elements*order^3*iterations over the time of a solve"};
-inline constexpr measure::Metric time_ms{"time_ms", unit::ms, Better::lower, "time of one solve"};
+inline constexpr Metric throughput_DOF_iter_per_s{"throughput_DOF_iter_per_s", unit::DOF_iterations_per_s,
+                                                  Better::higher,
+                                                  "per rank: elements*order^3*iterations over the time of a solve"};
+inline constexpr Metric time_ms{"time_ms", unit::ms, Better::lower, "time of one solve"};
 
-inline constexpr measure::Fact dof_per_rank{"dof_per_rank", unit::none,
-                                            "elements*order^3 per rank: nekRS's degrees of freedom"};
-inline constexpr measure::Fact degrees_of_freedom{"degrees_of_freedom", unit::none,
-                                                  "unknowns of all ranks, each counted once"};
-inline constexpr measure::Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
-inline constexpr measure::Fact iterations{"iterations", unit::none, "iterations of a solve"};
-inline constexpr measure::Fact launches{"launches", unit::none,
-                                        "of a GPU's work: iterations as graphs, or kernel by kernel"};
-inline constexpr measure::Fact exchange{"exchange", unit::none,
-                                        "configuration of the gather-scatter, in nekRS's words"};
-inline constexpr measure::Fact largest_error{
-    "largest_error", unit::none, "largest difference from the manufactured solution, whose largest value is 1"};
+inline constexpr Fact dof_per_rank{"dof_per_rank", unit::none, "elements*order^3 per rank: nekRS's degrees of freedom"};
+inline constexpr Fact degrees_of_freedom{"degrees_of_freedom", unit::none, "unknowns of all ranks, each counted once"};
+inline constexpr Fact norm_of_b{"norm_of_b", unit::none, "2-norm of the right-hand side"};
+inline constexpr Fact iterations{"iterations", unit::none, "iterations of a solve"};
+inline constexpr Fact launches{"launches", unit::none, "of a GPU's work: iterations as graphs, or kernel by kernel"};
+inline constexpr Fact exchange{"exchange", unit::none, "configuration of the gather-scatter, in nekRS's words"};
+inline constexpr Fact largest_error{"largest_error", unit::none,
+                                    "largest difference from the manufactured solution, whose largest value is 1"};
 }  // namespace solve
 
 /// Per rank on average, as nekRS counts.

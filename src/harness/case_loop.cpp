@@ -81,8 +81,6 @@ CaseLoop::CaseLoop(const Parameters& parameters, std::vector<device::Memory> mem
   allocate(estimate);
 }
 
-CaseLoop::~CaseLoop() = default;
-
 void CaseLoop::make_transports(const std::vector<const transport::Description*>& transports,
                                const MemoryEstimate& estimate) {
   const auto& communicator = parameters_.communicator;

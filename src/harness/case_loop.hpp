@@ -65,7 +65,7 @@ class CaseLoop {
   /// Collective: makes the transports and allocates the memory. `memories` are by rank.
   CaseLoop(const Parameters& parameters, std::vector<device::Memory> memories,
            const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate);
-  ~CaseLoop();
+  CaseLoop(CaseLoop&&) = delete;
 
   /// Collective: each case over every transport.
   void run(const CaseGroup& group);

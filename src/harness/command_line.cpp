@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstddef>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -31,12 +30,11 @@ Benchmarks:
 )";
 
 BenchmarkDescription find_benchmark(const std::string& name) {
-  const auto& all = benchmarks();
-  const auto match =
-      std::find_if(all.begin(), all.end(), [&](const auto& benchmark) { return benchmark.name == name; });
-  if (match != all.end()) return *match;
   std::vector<std::string> names;
-  for (const auto& benchmark : all) names.push_back(benchmark.name);
+  for (const BenchmarkDescription& benchmark : benchmarks()) {
+    if (benchmark.name == name) return benchmark;
+    names.push_back(benchmark.name);
+  }
   throw UsageError(fmt::format("no benchmark '{}'; there are {}", name, fmt::join(names, ", ")));
 }
 

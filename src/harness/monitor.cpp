@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
@@ -25,7 +24,7 @@
 
 namespace commlens {
 
-ActivityBoard::ActivityBoard(const transport::Communicator& node) : rank_(node.rank()), size_(node.size()) {
+ActivityBoard::ActivityBoard(const transport::Communicator& node) : rank_(node.rank()) {
   std::string problem;
   shared_ = transport::SharedMemory::make(node, sizeof(Place), problem);
   if (shared_) {
@@ -33,7 +32,6 @@ ActivityBoard::ActivityBoard(const transport::Communicator& node) : rank_(node.r
     node.barrier();
   } else {
     private_ = std::make_unique<Place>();
-    size_ = 1;
   }
 }
 

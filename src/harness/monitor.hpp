@@ -29,8 +29,6 @@ class ActivityBoard {
   explicit ActivityBoard(const transport::Communicator& node);
 
   [[nodiscard]] bool is_shared() const { return shared_ != nullptr; }
-  /// Of the ranks whose places are on this board: those of the node, or this one alone.
-  [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] Activity& place(int index) const;
   [[nodiscard]] Activity& this_rank() const { return place(is_shared() ? rank_ : 0); }
   /// 0 until somebody has spoken for the ranks of the board.
@@ -49,7 +47,6 @@ class ActivityBoard {
   int rank_;
   std::unique_ptr<transport::SharedMemory> shared_;
   std::unique_ptr<Place> private_;  ///< where nothing is shared
-  int size_;
 };
 
 /// Ends all ranks of the communicator with this status, after what this rank has written; also where MPI_Abort, called

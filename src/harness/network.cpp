@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -82,22 +83,16 @@ std::vector<Adapter> interfaces(const fs::path& system) {
   return hardware.empty() ? all : hardware;
 }
 
-std::vector<Adapter> of_layers(const std::vector<Adapter>& adapters, const std::vector<std::string>& layers) {
-  std::vector<Adapter> matching;
-  std::copy_if(adapters.begin(), adapters.end(), std::back_inserter(matching), [&](const Adapter& adapter) {
-    return std::find(layers.begin(), layers.end(), adapter.nic.link_layer) != layers.end();
-  });
-  return matching;
-}
-
 /// Those that MPI would use.
 std::vector<Adapter> used_adapters(const fs::path& system) {
   std::vector<Adapter> all = rdma_adapters(system);
   auto others = interfaces(system);
   all.insert(all.end(), others.begin(), others.end());
-  for (const std::vector<std::string>& layers :
-       {std::vector<std::string>{"InfiniBand", "Slingshot"}, std::vector<std::string>{"RoCE"}}) {
-    auto matching = of_layers(all, layers);
+  using Layers = std::set<std::string>;
+  for (const Layers& layers : {Layers{"InfiniBand", "Slingshot"}, Layers{"RoCE"}}) {
+    std::vector<Adapter> matching;
+    std::copy_if(all.begin(), all.end(), std::back_inserter(matching),
+                 [&](const Adapter& adapter) { return layers.contains(adapter.nic.link_layer); });
     if (!matching.empty()) return matching;
   }
   return others;

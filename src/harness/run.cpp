@@ -61,8 +61,6 @@ Run::Run(const Resources& resources, transport::Transport& transport, Storage bu
       stream_(resources.device.stream(buffers.arena.memory())),
       record_(record) {}
 
-Run::~Run() = default;
-
 Context Run::context() {
   return {.communicator = communicator(),
           .transport = transport_,

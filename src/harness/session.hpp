@@ -24,7 +24,7 @@ class Session {
  public:
   /// Collective. `device` is this rank's; `command` is the program's own, for the record.
   Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
-  ~Session();
+  Session(Session&&) = delete;
 
   /// All cases of a benchmark over all transports. Collective. Throws UsageError on all ranks alike, before anything is
   /// allocated, for a request that cannot be met.

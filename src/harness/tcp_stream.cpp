@@ -1,7 +1,6 @@
 #include "harness/tcp_stream.hpp"
 
 #include <fmt/format.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>

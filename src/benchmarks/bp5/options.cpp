@@ -11,9 +11,7 @@
 namespace commlens::bp5 {
 
 namespace gs = gather_scatter;
-using sem::Geometry;
 using sem::Storage;
-using solvers::Solver;
 
 void Options::describe(OptionSet& options) {
   describe_mesh(options);

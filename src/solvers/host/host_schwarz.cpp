@@ -16,7 +16,6 @@ using sem::Numbering;
 template <int N>
 struct Workspace {
   static constexpr int row = static_cast<int>(EigenLayout::row(N));
-  static constexpr int plane = N * N;
   static constexpr int nodes = N * N * N;
 
   alignas(64) float u[nodes + row] = {};

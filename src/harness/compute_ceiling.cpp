@@ -30,6 +30,9 @@ constexpr std::size_t large_bytes = std::size_t{1} << 30;  ///< beyond all cache
 constexpr double long_enough_s = 0.05;  ///< a square product that takes longer is not doubled any more
 constexpr std::size_t smallest_square = 512;
 constexpr std::size_t largest_square = 16384;
+constexpr std::size_t fewest_calls = 6;
+constexpr std::size_t most_calls = 50;
+constexpr double calls_s = 1;
 
 }  // namespace
 
@@ -150,18 +153,15 @@ Ceilings::Peak Ceilings::multiply_adds(DataType type) const {
 
 std::optional<device::Buffer> Ceilings::allocate_on_all(Memory memory, std::size_t bytes) {
   device::Buffer buffer;
-  std::string problem;
   const auto self = static_cast<std::size_t>(communicator_.rank());
   std::size_t sharers = 0;  // ranks that share the memory with this one
   for (std::size_t rank = 0; rank < hosts_.size(); ++rank) {
     sharers += hosts_[rank] == hosts_[self] && (!on_gpu(memory) || gpus_[rank] == gpus_[self]) ? 1 : 0;
   }
-  try {
+  const std::string problem = problem_of([&] {
     if (bytes * sharers > device_.available(memory) / 10 * 9) throw Error("no room");
     buffer = device_.allocate(memory, bytes);
-  } catch (const Error& error) {
-    problem = error.what();
-  }
+  });
   if (!communicator_.first(problem).empty()) return std::nullopt;
   return buffer;
 }
@@ -195,21 +195,13 @@ Ceilings::Peak Ceilings::square_products(const device::Gemm& like, device::Blas&
   return best;
 }
 
-namespace {
-
-constexpr std::size_t fewest = 6;
-constexpr std::size_t most = 50;
-constexpr double calls_s = 1;
-
-}  // namespace
-
 measure::Ceiling Ceilings::measure(const CallCeiling& ceiling, device::Stream& stream) const {
   double seconds = 0;
   double spent = 0;  // equal on all ranks
   for (const auto& call : ceiling.calls) {
     std::vector<double> samples;
     const double until = spent + calls_s / static_cast<double>(ceiling.calls.size());
-    for (std::size_t i = 0; i < most && (i < fewest || spent < until); ++i) {
+    for (std::size_t i = 0; i < most_calls && (i < fewest_calls || spent < until); ++i) {
       communicator_.barrier();
       const Stopwatch stopwatch;
       call();

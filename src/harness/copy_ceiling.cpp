@@ -131,10 +131,9 @@ Ceilings::Copy Ceilings::plan(const CopyCeiling& ceiling, Memory mine, Memory th
 device::Device* Ceilings::peer_device(const std::string& uuid) {
   if (!peers_.contains(uuid)) {
     std::unique_ptr<device::Device> peer;
-    const auto visible = device::gpus();
-    const auto found = std::find_if(visible.begin(), visible.end(), [&](const auto& gpu) { return gpu.uuid == uuid; });
-    if (found != visible.end()) {
-      peer = device::open_gpu(found->ordinal);
+    for (const device::GpuProperties& gpu : device::gpus()) {
+      if (gpu.uuid != uuid) continue;
+      peer = device::open_gpu(gpu.ordinal);
       device_.reach(*peer);  // where it cannot, the copy still works, through the host
     }
     peers_.emplace(uuid, std::move(peer));
@@ -144,20 +143,16 @@ device::Device* Ceilings::peer_device(const std::string& uuid) {
 
 std::optional<Copier> Ceilings::copier(bool copies, const Copy& copy, std::size_t bytes) {
   Copier copier;
-  std::string problem;
-  if (copies) {
-    try {
-      copier = {device_.allocate(copy.from, bytes), copy.destination->allocate(copy.to, bytes),
-                device_.stream(stream_memory(copy.from, copy.to))};
-    } catch (const Error& error) {
-      problem = error.what();
-    }
-  }
+  const std::string problem = problem_of([&] {
+    if (!copies) return;
+    copier = {device_.allocate(copy.from, bytes), copy.destination->allocate(copy.to, bytes),
+              device_.stream(stream_memory(copy.from, copy.to))};
+  });
   if (!communicator_.first(problem).empty()) return std::nullopt;
   if (!copies) return copier;
   for (const device::Buffer* buffer : {&copier.source, &copier.destination}) {
-    copier.stream->fill(buffer->data(), 1,
-                        buffer->bytes());  // pages that were never written are not copied like others
+    // Pages that were never written are not copied like others.
+    copier.stream->fill(buffer->data(), 1, buffer->bytes());
   }
   (void)copier.time(1);
   return copier;

@@ -31,6 +31,10 @@ constexpr double long_enough_s = 0.05;  ///< a square product that takes longer 
 constexpr std::size_t smallest_square = 512;
 constexpr std::size_t largest_square = 16384;
 
+constexpr std::size_t fewest = 6;  ///< of the samples of a call
+constexpr std::size_t most = 50;
+constexpr double calls_s = 1;
+
 }  // namespace
 
 std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double round_s) const {
@@ -194,14 +198,6 @@ Ceilings::Peak Ceilings::square_products(const device::Gemm& like, device::Blas&
   }
   return best;
 }
-
-namespace {
-
-constexpr std::size_t fewest = 6;
-constexpr std::size_t most = 50;
-constexpr double calls_s = 1;
-
-}  // namespace
 
 measure::Ceiling Ceilings::measure(const CallCeiling& ceiling, device::Stream& stream) const {
   double seconds = 0;

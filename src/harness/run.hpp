@@ -60,8 +60,7 @@ class Run {
 
   Run(const Resources& resources, transport::Transport& transport, Storage buffers, Storage staging,
       measure::Record& record);
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
+  Run(Run&&) = delete;
   ~Run();
 
   [[nodiscard]] int rank() const { return resources_.communicator.rank(); }

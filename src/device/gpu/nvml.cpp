@@ -38,8 +38,7 @@ class Nvml {
               find("nvmlDeviceGetPowerManagementDefaultLimit", default_power_limit_) &&
               find("nvmlShutdown", shutdown_) && init() == success;
   }
-  Nvml(const Nvml&) = delete;
-  Nvml& operator=(const Nvml&) = delete;
+  Nvml(Nvml&&) = delete;
   ~Nvml() {
     if (usable_) shutdown_();
   }

@@ -149,8 +149,7 @@ template <class Queue>
 class HostStream final : public Stream {
  public:
   HostStream() = default;
-  HostStream(const HostStream&) = delete;
-  HostStream& operator=(const HostStream&) = delete;
+  HostStream(HostStream&&) = delete;
   ~HostStream() override { queue_->end(); }
 
   void copy(void* to, const void* from, std::size_t bytes) override {

@@ -44,18 +44,10 @@ std::unique_ptr<GatherScatter> make(Method method, std::shared_ptr<const Lists> 
                                     const Context& context) {
   const std::string reason = unsupported(method, lists->sharing(), kind, context);
   if (!reason.empty()) throw Error("gather-scatter, " + std::string(name(method)) + ": " + reason);
-  switch (method) {
-    case Method::pairwise:
-    case Method::neighbor:
-      return make_pairwise(method, std::move(lists), kind, context);
-    case Method::crystal_router:
-      return make_crystal_router(std::move(lists), kind, context);
-    case Method::all_reduce:
-      return make_all_reduce(std::move(lists), kind, context);
-    case Method::host:
-      return make_on_host(std::move(lists), kind, context);
-  }
-  return nullptr;
+  if (method == Method::crystal_router) return make_crystal_router(std::move(lists), kind, context);
+  if (method == Method::all_reduce) return make_all_reduce(std::move(lists), kind, context);
+  if (method == Method::host) return make_on_host(std::move(lists), kind, context);
+  return make_pairwise(method, std::move(lists), kind, context);
 }
 
 /// A rank has at most as many shared groups as it sends values. List entries are 4 bytes: one per node, one per group

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <future>
 #include <optional>
 #include <string>
@@ -32,6 +33,10 @@ constexpr std::size_t smallest_square = 512;
 constexpr std::size_t largest_square = 16384;
 constexpr std::size_t fewest_calls = 6;
 constexpr std::size_t most_calls = 50;
+constexpr double calls_s = 1;
+
+constexpr std::size_t fewest = 6;  ///< of the samples of a call
+constexpr std::size_t most = 50;
 constexpr double calls_s = 1;
 
 }  // namespace

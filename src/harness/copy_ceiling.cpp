@@ -23,9 +23,6 @@ constexpr double round_s = 2e-4;
 constexpr std::size_t largest_copy = std::size_t{1} << 28;  ///< larger sizes are scaled from this one
 constexpr std::size_t piece_bytes = std::size_t{32} << 10;
 
-/// The stream that can touch both memories: a GPU's if either is on it.
-Memory stream_memory(Memory from, Memory to) { return on_gpu(from) ? from : (on_gpu(to) ? to : Memory::host); }
-
 }  // namespace
 
 double Copier::time(std::size_t count, CopyWay way) const {
@@ -59,11 +56,9 @@ Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& 
 
 Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs, When when) {
   // Who copies what to whom may have changed for some ranks only, and all measure it together.
-  std::vector<std::string> key{std::to_string(ceiling.bytes)};
-  for (const std::string& one : communicator_.gather(fmt::format("{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part,
-                                                                 ceiling.to_staging, name(mine), name(theirs)))) {
-    key.push_back(one);
-  }
+  std::vector<std::string> key = communicator_.gather(fmt::format(
+      "{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part, ceiling.to_staging, name(mine), name(theirs)));
+  key.push_back(std::to_string(ceiling.bytes));
   const auto [known, is_new] = known_.try_emplace(key);
   Outcome& best = known->second;
   Copy copy = plan(ceiling, mine, theirs);
@@ -131,11 +126,10 @@ Ceilings::Copy Ceilings::plan(const CopyCeiling& ceiling, Memory mine, Memory th
 device::Device* Ceilings::peer_device(const std::string& uuid) {
   if (!peers_.contains(uuid)) {
     std::unique_ptr<device::Device> peer;
-    for (const device::GpuProperties& gpu : device::gpus()) {
-      if (gpu.uuid != uuid) continue;
-      peer = device::open_gpu(gpu.ordinal);
-      device_.reach(*peer);  // where it cannot, the copy still works, through the host
+    for (const auto& gpu : device::gpus()) {
+      if (gpu.uuid == uuid) peer = device::open_gpu(gpu.ordinal);
     }
+    if (peer) device_.reach(*peer);  // where it cannot, the copy still works, through the host
     peers_.emplace(uuid, std::move(peer));
   }
   return peers_.at(uuid).get();
@@ -146,7 +140,7 @@ std::optional<Copier> Ceilings::copier(bool copies, const Copy& copy, std::size_
   const std::string problem = problem_of([&] {
     if (!copies) return;
     copier = {device_.allocate(copy.from, bytes), copy.destination->allocate(copy.to, bytes),
-              device_.stream(stream_memory(copy.from, copy.to))};
+              device_.stream(on_gpu(copy.from) ? copy.from : copy.to)};
   });
   if (!communicator_.first(problem).empty()) return std::nullopt;
   if (!copies) return copier;

@@ -186,6 +186,7 @@ void collect(const float* from, const std::uint32_t* places, float* to, std::siz
   device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
 }
 
+/// The same by every rank for the whole mesh.
 class ReplicatedCg final : public CoarseSolver {
  public:
   ReplicatedCg(Level<float>& level, const LevelOptions& options, std::size_t steps, const Context& context,

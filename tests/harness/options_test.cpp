@@ -145,13 +145,12 @@ struct ExampleOptions {
 void example(Run& /*run*/, const ExampleOptions& /*options*/) {}
 
 std::unique_ptr<Benchmark> example_benchmark() {
-  const BenchmarkDescription description{
-      .name = "example",
-      .help = "nothing",
-      .maker = [](const BenchmarkDescription& given) -> std::unique_ptr<Benchmark> {
-        return std::make_unique<BenchmarkOf<ExampleOptions>>(given, example);
-      },
-      .metrics = {measure::time_us}};
+  const BenchmarkDescription description{.name = "example",
+                                         .help = "nothing",
+                                         .maker = [](const BenchmarkDescription& given) -> std::unique_ptr<Benchmark> {
+                                           return std::make_unique<BenchmarkOf<ExampleOptions>>(given, example);
+                                         },
+                                         .metrics = {measure::time_us}};
   return description.make();
 }
 

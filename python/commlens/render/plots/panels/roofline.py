@@ -172,12 +172,12 @@ def _roofline(records: Sequence[Record]) -> Roofline | None:
         for ceiling in record.ceilings:
             if ceiling.rate:
                 rates.setdefault(ceiling.name, []).append(ceiling.rate)
-    copies = {name: max(rates[name]) for name in _COPIES if name in rates}
-    if not copies:
+    best = {name: max(rates[name]) for name in _COPIES if name in rates}
+    if not best:
         return None
-    copy = max(copies, key=lambda name: copies[name])
+    copy = max(best, key=lambda name: best[name])
     return Roofline(
-        copy, copies[copy], _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None
+        copy, best[copy], _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None
     )
 
 

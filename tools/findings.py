@@ -54,7 +54,16 @@ def section(rule: Rule) -> Iterator[str]:
     yield f"**{'Looked at' if rule.is_of_machine else 'When'}.** {when}.\n"
     for kind, fix in rule.fixes.items():
         of = f", {kind}" if kind else ""
-        yield f"**What to do{of}.** {_without_names(fix)}\n"
+        yield f"**What to do{of}.** {_without_names(_by_library(fix, rule))}\n"
+
+
+def _by_library(fix: str, rule: Rule) -> str:
+    """With what it has for each family of MPI libraries."""
+    for name, texts in rule.words.items():
+        if isinstance(texts, dict):
+            each = [f"{family or 'others'}: {text}" for family, text in texts.items() if text]
+            fix = fix.replace(f"{{{name}}}", f"[{'; '.join(each)}]")
+    return fix
 
 
 def list_of_checks() -> str:
@@ -80,7 +89,7 @@ def _without_names(fix: str) -> str:
     variables = ", ".join(dict.fromkeys(f"`{switch.name}`" for switch in switches()))
     more = f" SWITCH is one of {variables}." if "{switch}" in fix else ""
     fix = fix.replace("{hint}", "")
-    return re.sub(r"\{(\w+)\}", lambda match: match[1].upper(), fix) + more
+    return re.sub(r"\{(?:\w+\.)*(\w+)(?::\w+)?\}", lambda match: match[1].upper(), fix) + more
 
 
 def _wrapped(text: str) -> str:

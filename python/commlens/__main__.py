@@ -1,6 +1,22 @@
-"""`python -m commlens`: the same as the command `commlens`."""
+"""The command `commlens`, and `python -m commlens`."""
 
-from commlens.cli import main
+import signal
+
+
+def main() -> None:
+    """Until the command can say so itself, an interrupt ends it without a word."""
+    handler = signal.getsignal(signal.SIGINT)
+    if handler is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from commlens import cli
+
+    try:
+        signal.signal(signal.SIGINT, handler)
+        cli.main()
+    finally:
+        if handler is signal.default_int_handler:  # nothing is left to be said
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+
 
 if __name__ == "__main__":
     main()

@@ -55,12 +55,24 @@ constexpr bool sounds_secret(std::string_view name) {
   return false;
 }
 
-/// `user=me,password=word`
+/// `user=me,password=word`, `Bearer word`, `https://host/?sig=word`, or the key of a service.
 constexpr bool assigns_secret(std::string_view value) {
   for (std::size_t start = 0; start < value.size(); ++start) {
     for (const std::string_view word : knowledge::secrets::secret_words) {
       const std::size_t end = start + word.size();
-      if (stands_at(value, start, word) && end < value.size() && (value[end] == '=' || value[end] == ':')) return true;
+      if (stands_at(value, start, word) && end < value.size() &&
+          (value[end] == '=' || value[end] == ':' || value[end] == ' '))
+        return true;
+    }
+    if (start > 0 && is_letter_or_digit(value[start - 1])) continue;
+    for (const std::string_view word : knowledge::secrets::secret_names) {
+      const std::size_t end = start + word.size();
+      if (stands_at(value, start, word) && end < value.size() && value[end] == '=') return true;
+    }
+    const std::string_view rest = value.substr(start);
+    if (rest.size() >= knowledge::secrets::shortest_key &&
+        begins_with_any(rest, knowledge::secrets::beginnings_of_keys)) {
+      return true;
     }
   }
   return false;
@@ -92,9 +104,7 @@ constexpr bool has_password(std::string_view value) {
 /// Whether the variable is likely to hold a password or a key.
 constexpr bool is_secret(std::string_view name, std::string_view value) {
   return detail::sounds_secret(name) || detail::is_like_a_key(value) || detail::has_password(value) ||
-         detail::assigns_secret(value) || value.find("-----BEGIN") != std::string_view::npos ||
-         (value.size() >= knowledge::secrets::shortest_key &&
-          detail::begins_with_any(value, knowledge::secrets::beginnings_of_keys));
+         detail::assigns_secret(value) || value.find("-----BEGIN") != std::string_view::npos;
 }
 
 /// Whether the variable concerns communication and can be published.

@@ -143,9 +143,7 @@ Verdict expect_sum(device::Stream& stream, Array<T> array, std::uint64_t round, 
 /// distribute.
 double bus_factor(int ranks) { return 2.0 * (ranks - 1) / ranks; }
 
-/// On one rank nothing travels; there is no ceiling then.
 std::vector<CeilingRequest> ceilings(std::size_t bytes, int rank, int ranks) {
-  if (ranks == 1) return {};
   return {CopyCeiling{.bytes = bytes, .copies = bus_factor(ranks), .peer = (rank + 1) % ranks}};
 }
 
@@ -181,6 +179,7 @@ void allreduce_of(Run& run, const AllreduceOptions& options) {
 }
 
 void allreduce(Run& run, const AllreduceOptions& options) {
+  if (run.ranks() == 1) throw Unsupported("one rank has nobody to communicate with: start at least 2");
   require_sums(run, options.type);
   if (options.type == DataType::i32) return allreduce_of<std::int32_t>(run, options);
   in_precision(options.type, [&](auto real) { allreduce_of<decltype(real)>(run, options); });

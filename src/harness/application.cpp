@@ -19,6 +19,7 @@
 #include "harness/command_line.hpp"
 #include "harness/monitor.hpp"
 #include "harness/session.hpp"
+#include "transport/communicator.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/rank_device.hpp"
 
@@ -73,7 +74,18 @@ void require_thread_level(transport::ThreadLevel level) {
                    transport::mpi_library() + " provides less; ask for a lower one");
 }
 
+/// No GPU where nobody needs one, as in an application that uses none: once a process has a context, a CUDA-aware
+/// Open MPI sends messages between buffers in host memory over its CUDA component, which is slower.
+std::unique_ptr<device::Device> open_device(const CommandLine& line, int local_rank) {
+  const auto memory = line.settings.chosen_memory();
+  // How many ranks there are is not known yet; those of two halves may differ.
+  const bool on_host = line.benchmark->memory(0, 2, memory) == device::Memory::host &&
+                       line.benchmark->memory(1, 2, memory) == device::Memory::host;
+  return on_host ? device::open_host() : open_rank_device(local_rank);
+}
+
 int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command) {
+  if (!device) device = open_device(line, transport::Communicator(MPI_COMM_WORLD).node().rank());
   Session session(line.settings, std::move(device), std::move(command));
   try {
     return static_cast<int>(session.execute(*line.benchmark));
@@ -104,7 +116,7 @@ int run_application(int argc, char** argv) {
     return 0;
   }
   const auto local_rank = local_rank_from_environment();
-  auto device = line && local_rank ? open_rank_device(*local_rank) : nullptr;
+  auto device = line && local_rank ? open_device(*line, *local_rank) : nullptr;
   const MpiLibrary library(argc, argv, line ? line->settings.thread_level : Settings().thread_level);
   try {
     if (mistake) return refuse(*mistake);

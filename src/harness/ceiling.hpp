@@ -1,18 +1,17 @@
-// What the hardware gives for the bytes of an operation: the same bytes copied by the rank itself, in the same run, or
-// between nodes sent through a TCP connection, or at the nominal rate of the network; and for its arithmetic: a matrix
-// product.
+// What the hardware gives for the bytes of a message: copies by the rank itself, in the same run, or between nodes a
+// TCP connection, or the nominal rate of the network; for the bytes of a computation: passes over memory; and for its
+// arithmetic: matrix products, or multiply-adds in registers. The best rate counts, of rounds that end when it rises no
+// more (measure/peak.hpp), before the case and after it.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <vector>
 
-#include "base/stopwatch.hpp"
 #include "device/device.hpp"
 #include "harness/measurement.hpp"
 #include "harness/tcp_stream.hpp"
@@ -21,36 +20,25 @@
 
 namespace commlens {
 
+/// On the host memcpy writes long copies past the caches, which messages do not: they are copied in pieces, too. A
+/// message may go through a relay that stays in a cache: one rank copies out to it, and another one copies in from it.
+enum class CopyWay { whole, pieces, out, in };
+
 /// Two buffers and a stream that copies from one to the other.
 struct Copier {
   device::Buffer source;
   device::Buffer destination;
   std::unique_ptr<device::Stream> stream;
 
-  /// Pages that were never written are not copied like others.
-  void touch() const {
-    stream->fill(source.data(), 1, source.bytes());
-    stream->fill(destination.data(), 2, destination.bytes());
-    (void)time(1, source.bytes());
-  }
-
-  /// Seconds of each of `count` copies, each in pieces of at most `piece` bytes.
-  [[nodiscard]] double time(std::size_t count, std::size_t piece) const {
-    const std::size_t bytes = source.bytes();
-    const Stopwatch stopwatch;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t offset = 0; offset < bytes; offset += piece) {
-        stream->copy(destination.as<std::byte>() + offset, source.as<std::byte>() + offset,
-                     std::min(piece, bytes - offset));
-      }
-    }
-    stream->wait();
-    return stopwatch.seconds() / static_cast<double>(count);
-  }
+  /// Seconds of each of `count` copies.
+  [[nodiscard]] double time(std::size_t count, CopyWay way = CopyWay::whole) const;
 };
 
 class Ceilings {
  public:
+  /// Before a case what is not known yet is measured, after it everything is measured again; the better one counts.
+  enum class When { before, after };
+
   /// Of copies.
   struct Outcome {
     std::optional<measure::Ceiling> ceiling;
@@ -62,20 +50,38 @@ class Ceilings {
            const std::vector<measure::Placement>& placement, TcpStream::Settings streams = {});
 
   /// Collective, with equal bytes on all ranks. `mine` and `theirs` are the memories copied from and to. Nothing where
-  /// there is no such copy: a GPU that this process does not see, nodes between which there is no connection. Measured
-  /// once for each set of arguments. The same on all ranks.
-  Outcome measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs);
+  /// there is no such copy: a GPU that this process does not see, nodes between which there is no connection. The same
+  /// on all ranks.
+  Outcome measure(const CopyCeiling& ceiling, device::Memory mine, device::Memory theirs, When when = When::after);
+  /// Collective. Nothing where a rank has no room for the arrays.
+  std::optional<measure::Ceiling> measure(const MemoryCeiling& ceiling, device::Memory memory, When when);
   /// Collective, with the same shape on all ranks. `blas` multiplies in `memory`, where the product's matrices are.
-  /// Nothing where a rank has no room for a square product. Measured once for each shape.
-  std::optional<measure::Ceiling> measure(const GemmCeiling& ceiling, device::Blas& blas, device::Memory memory);
+  /// Nothing where a rank has no room for a square product.
+  std::optional<measure::Ceiling> measure(const GemmCeiling& ceiling, device::Blas& blas, device::Memory memory,
+                                          When when);
   /// Collective: each of the calls by itself, on the stream.
   [[nodiscard]] measure::Ceiling measure(const CallCeiling& ceiling, device::Stream& stream) const;
 
  private:
+  /// Work that is done `count` times, and has ended on return.
+  struct Way {
+    double work;  ///< of a single time: bytes, or floating-point operations
+    std::function<void(std::size_t count)> repeat;
+  };
+
+  /// A rate, and what has reached it.
+  struct Peak {
+    double rate = 0;
+    std::string method;
+
+    [[nodiscard]] const Peak& or_better(const Peak& other) const { return other.rate > rate ? other : *this; }
+  };
+
   struct Copy {
     std::string name;
     std::string reason;  ///< why there is no such copy; empty if there is
     bool to_another_node = false;
+    bool some_on_gpu = false;  ///< some rank copies from or to a GPU
     device::Device* destination = nullptr;
     device::Memory from = device::Memory::host;
     device::Memory to = device::Memory::host;
@@ -102,12 +108,19 @@ class Ceilings {
   /// Collective. Of a message, with copies of as many bytes at the same time.
   std::optional<double> seconds_of_stream(TcpStream& stream, bool copies, std::size_t bytes, const Copy& copy);
 
-  /// Collective. The seconds of a product, back to back.
-  double seconds_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream);
-  /// Ranks that share the memory with this one.
-  [[nodiscard]] std::size_t sharers(device::Memory memory) const;
-  /// Collective. The largest square product that takes no longer than need be and for which all ranks have room.
-  std::optional<measure::Ceiling> square_product(const device::Gemm& like, device::Blas& blas, device::Memory memory);
+  /// Collective: the best rate of each way, in rounds of about `round_s` each.
+  [[nodiscard]] std::vector<double> peak_rates(const std::vector<Way>& ways, double round_s) const;
+  /// The best that is known; `measure` is called where that is due.
+  const Peak& peak(const std::string& key, When when, const std::function<Peak()>& measure);
+  /// Collective. Of the passes over `bytes`; a rate of 0 where a rank has no room for them.
+  Peak passes(device::Memory memory, std::size_t bytes);
+  /// Collective. The rate of a product, back to back.
+  double rate_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream) const;
+  std::optional<device::Buffer> allocate_on_all(device::Memory memory, std::size_t bytes);
+  /// Collective. Of square products, as large as they need be and as all ranks have room for.
+  Peak square_products(const device::Gemm& like, device::Blas& blas, device::Memory memory);
+  /// Collective. Of multiply-adds in registers, on all cores of the host.
+  [[nodiscard]] Peak multiply_adds(DataType type) const;
 
   const transport::Communicator& communicator_;
   device::Device& device_;
@@ -118,9 +131,7 @@ class Ceilings {
   std::map<std::string, std::unique_ptr<device::Device>> peers_;
   std::map<std::vector<std::string>, Outcome> known_;  ///< by the bytes, and what each rank does with them
   std::map<std::vector<int>, Stream> streams_;         ///< by the peers of all ranks, -1: none
-  /// By type, m, n and k, all 0 for a square product, and whether it is tuned.
-  std::map<std::tuple<DataType, std::size_t, std::size_t, std::size_t, bool>, std::optional<measure::Ceiling>>
-      known_products_;
+  std::map<std::string, Peak> peaks_;                  ///< by what it is of
 };
 
 }  // namespace commlens

@@ -48,7 +48,8 @@ void add_benchmark_options(CLI::App& app, const OptionSet& set) {
     }
     for (const std::string& flag : {option.name(), option.opposite()}) {
       const std::string standard = option.text() == flag ? " [default]" : "";
-      app.add_flag_callback("--" + flag, [parse = option.parse, flag] { parse(flag); }, option.help() + standard);
+      app.add_flag_callback(
+          "--" + flag, [parse = option.parse, flag] { parse(flag); }, option.help() + standard);
     }
   }
 }

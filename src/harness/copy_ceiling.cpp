@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "harness/ceiling.hpp"
 
 namespace commlens {
@@ -18,18 +19,34 @@ using device::Memory;
 
 namespace {
 
-constexpr std::size_t rounds = 5;
-constexpr double round_s = 2e-4;                            ///< a round is at least so long
-constexpr std::size_t most_copies = 1000;                   ///< a round, for small sizes
+constexpr double round_s = 2e-4;
 constexpr std::size_t largest_copy = std::size_t{1} << 28;  ///< larger sizes are scaled from this one
-/// On the host a copy is tried in pieces of this size too: memcpy writes long ones past the caches, which messages do
-/// not.
 constexpr std::size_t piece_bytes = std::size_t{32} << 10;
 
 /// The stream that can touch both memories: a GPU's if either is on it.
 Memory stream_memory(Memory from, Memory to) { return on_gpu(from) ? from : (on_gpu(to) ? to : Memory::host); }
 
 }  // namespace
+
+double Copier::time(std::size_t count, CopyWay way) const {
+  const std::size_t bytes = source.bytes();
+  const std::size_t piece = way == CopyWay::whole ? bytes : std::min(bytes, piece_bytes);
+  const Stopwatch stopwatch;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t offset = 0; offset < bytes; offset += piece) {
+      auto* const to = destination.as<std::byte>() + (way == CopyWay::out ? 0 : offset);
+      const auto* const from = source.as<std::byte>() + (way == CopyWay::in ? 0 : offset);
+      const std::size_t length = std::min(piece, bytes - offset);
+      if (stream->on_gpu()) {
+        stream->copy(to, from, length);
+      } else {
+        std::memcpy(to, from, length);
+      }
+    }
+  }
+  stream->wait();
+  return stopwatch.seconds() / static_cast<double>(count);
+}
 
 Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& device,
                    const std::vector<measure::Placement>& placement, TcpStream::Settings streams)
@@ -40,29 +57,36 @@ Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& 
   }
 }
 
-Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
+Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs, When when) {
   // Who copies what to whom may have changed for some ranks only, and all measure it together.
   std::vector<std::string> key{std::to_string(ceiling.bytes)};
   for (const std::string& one : communicator_.gather(fmt::format("{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part,
                                                                  ceiling.to_staging, name(mine), name(theirs)))) {
     key.push_back(one);
   }
-  const auto known = known_.find(key);
-  Outcome result;
-  if (known != known_.end()) {
-    result = known->second;
-  } else {
-    const Copy copy = plan(ceiling, mine, theirs);
-    result.reason = communicator_.first(ceiling.takes_part ? copy.reason : "");
-    const bool away = communicator_.sum(ceiling.takes_part && copy.to_another_node ? 1 : 0) > 0;
-    if (result.reason.empty()) result = away ? between_nodes(ceiling, copy) : measure_copy(ceiling, copy);
-    known_.emplace(key, result);
+  const auto [known, is_new] = known_.try_emplace(key);
+  Outcome& best = known->second;
+  Copy copy = plan(ceiling, mine, theirs);
+  copy.some_on_gpu = communicator_.sum(ceiling.takes_part && (on_gpu(copy.from) || on_gpu(copy.to)) ? 1 : 0) > 0;
+  const bool away = communicator_.sum(ceiling.takes_part && copy.to_another_node ? 1 : 0) > 0;
+  if (is_new) best.reason = communicator_.first(ceiling.takes_part ? copy.reason : "");
+  if (ceiling.bytes == 0) best.reason = "nothing is sent";
+  if (best.reason.empty() && (is_new || (when == When::after && !away))) {
+    const Outcome outcome = away ? between_nodes(ceiling, copy) : measure_copy(ceiling, copy);
+    if (is_new || (outcome.ceiling && outcome.ceiling->seconds < best.ceiling->seconds)) best = outcome;
   }
+  Outcome result = best;
   const double copies = communicator_.maximum(ceiling.copies);
   if (!result.ceiling) return result;
   result.ceiling->seconds *= copies;
   result.ceiling->part = ceiling.part;
-  return result;
+  if (away || ceiling.bytes >= largest_copy || !copy.some_on_gpu) return result;
+  // A library may send many messages as fast as a large one, which copies do not reach at their size.
+  CopyCeiling large = ceiling;
+  large.copies = copies * static_cast<double>(ceiling.bytes) / static_cast<double>(largest_copy);
+  large.bytes = largest_copy;
+  const Outcome plateau = measure(large, mine, theirs, When::before);
+  return plateau.ceiling && plateau.ceiling->seconds < result.ceiling->seconds ? plateau : result;
 }
 
 Ceilings::Outcome Ceilings::measure_copy(const CopyCeiling& ceiling, const Copy& copy) {
@@ -70,14 +94,10 @@ Ceilings::Outcome Ceilings::measure_copy(const CopyCeiling& ceiling, const Copy&
   if (!seconds) return {.ceiling = std::nullopt, .reason = "a rank has no room for the copies"};
   const std::string name = communicator_.first(ceiling.takes_part ? copy.name : "");
   const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
-  return {.ceiling =
-              measure::Ceiling{.name = name,
-                               .method = fmt::format(
-                                   "{} of {} bytes, back to back, by {} rank{} at the same time; the best of {} rounds",
-                                   name, ceiling.bytes, copying, copying == 1 ? "" : "s", rounds),
-                               .seconds = *seconds,
-                               .rate = static_cast<double>(ceiling.bytes) / *seconds * 1e-9},
-          .reason = ""};
+  const double rate = static_cast<double>(ceiling.bytes) / *seconds * 1e-9;
+  const auto method = fmt::format("{} of {} bytes, back to back, by {} rank{} at the same time; the best round", name,
+                                  ceiling.bytes, copying, copying == 1 ? "" : "s");
+  return {.ceiling = measure::Ceiling{.name = name, .method = method, .seconds = *seconds, .rate = rate}, .reason = ""};
 }
 
 Ceilings::Copy Ceilings::plan(const CopyCeiling& ceiling, Memory mine, Memory theirs) {
@@ -134,7 +154,12 @@ std::optional<Copier> Ceilings::copier(bool copies, const Copy& copy, std::size_
     }
   }
   if (!communicator_.first(problem).empty()) return std::nullopt;
-  if (copies) copier.touch();
+  if (!copies) return copier;
+  for (const device::Buffer* buffer : {&copier.source, &copier.destination}) {
+    copier.stream->fill(buffer->data(), 1,
+                        buffer->bytes());  // pages that were never written are not copied like others
+  }
+  (void)copier.time(1);
   return copier;
 }
 
@@ -142,20 +167,17 @@ std::optional<double> Ceilings::seconds_of(bool copies, std::size_t wanted, cons
   const std::size_t bytes = std::min(wanted, largest_copy);
   const auto made = copier(copies, copy, bytes);
   if (!made) return std::nullopt;
-  const Copier& copier = *made;
-  double estimate = 0;
-  if (copies) estimate = copier.time(1, bytes);
-  estimate = std::max(communicator_.maximum(estimate), 1e-9);
-  const auto count = static_cast<std::size_t>(std::clamp(round_s / estimate, 1.0, static_cast<double>(most_copies)));
-  const bool in_pieces = !on_gpu(copy.from) && !on_gpu(copy.to);
-  double least = std::numeric_limits<double>::max();
-  for (std::size_t round = 0; round < rounds; ++round) {
-    for (const std::size_t piece : {bytes, in_pieces ? piece_bytes : bytes}) {
-      communicator_.barrier();  // all that copy do so at the same time; a round is as long as its slowest
-      least = std::min(least, communicator_.maximum(copies ? copier.time(count, piece) : 0.0));
-    }
+  std::vector<Way> ways;
+  for (const CopyWay way : {CopyWay::whole, CopyWay::pieces, CopyWay::out, CopyWay::in}) {
+    if (way != CopyWay::whole && copy.some_on_gpu) break;
+    ways.push_back({.work = static_cast<double>(bytes), .repeat = [&made, copies, way](std::size_t count) {
+                      if (copies) (void)made->time(count, way);
+                    }});
   }
-  return least * static_cast<double>(wanted) / static_cast<double>(bytes);
+  const auto rates = peak_rates(ways, round_s);
+  double rate = rates.front();
+  if (rates.size() > 1) rate = std::max({rate, rates[1], std::min(rates[2], rates[3])});  // out and in at the same time
+  return static_cast<double>(wanted) / rate;
 }
 
 }  // namespace commlens

@@ -54,7 +54,7 @@ std::vector<std::string> transport_settings(const std::map<std::string, std::str
   return names;
 }
 
-std::map<std::string, std::string> versions() {
+std::map<std::string, std::string> versions(bool uses_gpu) {
   int major = 0;
   int minor = 0;
   MPI_Get_version(&major, &minor);
@@ -64,6 +64,7 @@ std::map<std::string, std::string> versions() {
                                          {"mpi_thread_level", thread_level()},
                                          {"compiler", compiler()}};
   if (const auto ucx = transport::ucx_version()) all["ucx"] = *ucx;
+  if (!uses_gpu) return all;
   for (const auto& [name, version] : device::gpu_versions()) all[name] = version;
   for (const auto& transport : transport::all()) {
     for (const auto& [name, version] : transport.versions()) all[name] = version;

@@ -13,8 +13,9 @@ std::map<std::string, std::string> communication_environment();
 /// The names in it that change how bytes travel; the others describe the job.
 std::vector<std::string> transport_settings(const std::map<std::string, std::string>& environment);
 
-/// Of commlens, the MPI library and standard, UCX, the ccl library, the GPU's driver and runtime, the compiler.
-std::map<std::string, std::string> versions();
+/// Of commlens, the MPI library and standard, UCX, the compiler, and where a GPU is used its driver, runtime and ccl
+/// library.
+std::map<std::string, std::string> versions(bool uses_gpu);
 
 std::string utc_now();           ///< "2026-11-21T20:00:00Z"
 std::string start_identifier();  ///< unique to this start of the program: time, host, process

@@ -30,9 +30,16 @@ struct CopyCeiling {
   std::string part;         ///< that it is the least time of, rather than of the operation
 };
 
-/// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, measured in
-/// the same run by all ranks at the same time, back to back for a second, so that clocks and power are those of a
-/// device at work.
+/// The least that the device needs to read and write the bytes of one operation, at the highest rate of all passes over
+/// arrays of that size and, on a GPU, over large ones.
+struct MemoryCeiling {
+  double bytes = 0;        ///< of one operation, on this rank
+  double working_set = 0;  ///< bytes of the arrays that it works on
+  std::string part;        ///< that it is the least time of, rather than of the operation
+};
+
+/// The least that the device needs for the arithmetic of one operation: at the rate of a matrix product, or on the host
+/// of multiply-adds in registers, if that is higher; by all ranks at the same time.
 struct GemmCeiling {
   double flops = 0;   ///< of one operation, on this rank
   device::Gemm gemm;  ///< of the benchmark's own buffers; without `a`, a large square product of its type
@@ -47,7 +54,7 @@ struct CallCeiling {
   std::vector<std::function<void()>> calls;  ///< of one operation; collective
 };
 
-using CeilingRequest = std::variant<CopyCeiling, GemmCeiling, CallCeiling>;
+using CeilingRequest = std::variant<CopyCeiling, MemoryCeiling, GemmCeiling, CallCeiling>;
 
 /// A piece of an operation: either one that overlaps with others, timed alone, interleaved with the whole; or, without
 /// operate(), timed within the operation, by the steps that Measurement::trace gives to its observer.
@@ -63,11 +70,10 @@ class Verify {
  public:
   Verify() = default;
   template <class Function>
-    requires std::invocable<Function, std::size_t, std::size_t>
-  Verify(Function function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
+  requires std::invocable<Function, std::size_t, std::size_t> Verify(Function function)
+      : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
   template <class Function>
-    requires std::invocable<Function, std::size_t>
-  Verify(Function function)  // NOLINT(google-explicit-constructor)
+  requires std::invocable<Function, std::size_t> Verify(Function function)  // NOLINT(google-explicit-constructor)
       : function_([function = std::move(function)](std::size_t round, std::size_t) { return function(round); }) {}
 
   explicit operator bool() const { return static_cast<bool>(function_); }

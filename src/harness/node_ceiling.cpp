@@ -32,7 +32,6 @@ std::string others_copied(bool some) { return some ? "; ranks whose peer is on t
 }  // namespace
 
 Ceilings::Outcome Ceilings::between_nodes(const CopyCeiling& ceiling, const Copy& copy) {
-  if (ceiling.bytes == 0) return {.ceiling = std::nullopt, .reason = "nothing is sent"};
   const int peer = ceiling.takes_part && copy.to_another_node ? ceiling.peer : -1;
   std::vector<int> peers;  // by rank
   for (const std::string& text : communicator_.gather(std::to_string(peer))) peers.push_back(std::stoi(text));
@@ -111,7 +110,7 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
         seconds = transfer();
       } else {
         auto transferred = std::async(std::launch::async, transfer);
-        const double copying = made->time(copied, bytes);
+        const double copying = made->time(copied);
         seconds = std::max(transferred.get(), copying);
       }
     } catch (const Error& error) {
@@ -130,7 +129,7 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
     seconds = round(0, messages, 0);
   }
   messages = std::max<std::size_t>(1, static_cast<std::size_t>(stream_round_s / std::max(seconds, 1e-9)));
-  const double of_a_copy = copies ? std::max(made->time(1, bytes), 1e-9) : 0;
+  const double of_a_copy = copies ? std::max(made->time(1), 1e-9) : 0;
   const std::size_t copied = copies ? static_cast<std::size_t>(stream_round_s / of_a_copy) + 1 : 0;
   double least = std::numeric_limits<double>::max();
   for (std::size_t i = 0; i < stream_rounds && problem.empty(); ++i) {

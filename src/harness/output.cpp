@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -52,6 +53,11 @@ Json metadata(const char* kind, int process, int track, const std::string& name)
 }  // namespace
 
 TraceFile::TraceFile(std::string path) : path_(std::move(path)), events_(std::make_unique<Json>(Json::array())) {
+  std::string beginning;
+  if (std::filesystem::is_regular_file(path_)) std::getline(std::ifstream(path_), beginning, ',');
+  if (!beginning.empty() && beginning != R"({"displayTimeUnit":"ms")") {
+    throw Error("commlens did not write this file as a timeline; name another one");
+  }
   write();
 }
 

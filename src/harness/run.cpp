@@ -131,8 +131,9 @@ void Run::measure(const Measurement& measurement) {
   require_declared(measurement);
   stream_->wait();
   record_.setup_s += communicator().maximum(set_up_.seconds());
+  if (resources_.settings.ceilings) measure_ceilings(measurement, false);
   sample(measurement);
-  if (resources_.settings.ceilings && record_.status == measure::Status::ok) measure_ceilings(measurement);
+  if (resources_.settings.ceilings && record_.status == measure::Status::ok) measure_ceilings(measurement, true);
 }
 
 /// A metric that is not declared would stand in records without unit, direction and definition.
@@ -225,21 +226,25 @@ void Run::take(measure::Samples samples, const Measurement& measurement) {
   }
 }
 
-void Run::measure_ceilings(const Measurement& measurement) {
+void Run::measure_ceilings(const Measurement& measurement, bool after) {
+  const auto when = after ? Ceilings::When::after : Ceilings::When::before;
   Monitor::status(fmt::format("measuring the ceiling of {}", record_.benchmark));
   for (const CeilingRequest& request : measurement.ceilings) {
     std::optional<measure::Ceiling> ceiling;
     if (const auto* copy = std::get_if<CopyCeiling>(&request)) {
       const auto peer = static_cast<std::size_t>(copy->peer);
-      const auto outcome = resources_.ceilings.measure(*copy, memory(), resources_.memories.at(peer));
+      const auto outcome = resources_.ceilings.measure(*copy, memory(), resources_.memories.at(peer), when);
       ceiling = outcome.ceiling;
       if (!outcome.reason.empty()) record_.no_ceiling = outcome.reason;
+    } else if (const auto* traffic = std::get_if<MemoryCeiling>(&request)) {
+      ceiling = resources_.ceilings.measure(*traffic, memory(), when);
     } else if (const auto* gemm = std::get_if<GemmCeiling>(&request)) {
-      ceiling = resources_.ceilings.measure(*gemm, blas(), memory());
-    } else {
+      // The benchmark's buffers have no numbers in them yet.
+      if (after || gemm->gemm.a == nullptr) ceiling = resources_.ceilings.measure(*gemm, blas(), memory(), when);
+    } else if (after) {
       ceiling = resources_.ceilings.measure(std::get<CallCeiling>(request), *stream_);
     }
-    if (ceiling) record_.ceilings.push_back(*ceiling);
+    if (ceiling && after) record_.ceilings.push_back(*ceiling);
   }
 }
 

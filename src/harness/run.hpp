@@ -116,7 +116,8 @@ class Run {
   void sample(const Measurement& measurement);
   void take(measure::Samples samples, const Measurement& measurement);
   void take_clock();
-  void measure_ceilings(const Measurement& measurement);
+  /// Before the samples for what is known then, and after them for the record.
+  void measure_ceilings(const Measurement& measurement, bool after);
 
   const Resources& resources_;
   transport::Transport& transport_;

@@ -12,7 +12,6 @@
 #include "base/parse.hpp"
 #include "harness/environment.hpp"
 #include "harness/placement.hpp"
-#include "transport/rank_device.hpp"
 
 namespace commlens {
 
@@ -20,7 +19,7 @@ Session::Session(Settings settings, std::unique_ptr<device::Device> device, std:
     : settings_(std::move(settings)),
       communicator_(MPI_COMM_WORLD),
       node_(communicator_.node()),
-      device_(device ? std::move(device) : open_rank_device(node_.rank())),
+      device_(std::move(device)),
       monitor_(std::make_unique<Monitor>(communicator_, node_, settings_.timeout_s)) {
   describe_start(std::move(command));
   ceilings_ = std::make_unique<Ceilings>(communicator_, *device_, start_.placement);
@@ -41,7 +40,7 @@ void Session::describe_start(std::vector<std::string> command) {
   start_.ranks = communicator_.size();
   start_.nodes = static_cast<int>(communicator_.sum(node_.rank() == 0 ? 1 : 0));
   for (const auto& transport : transport::all()) start_.transports.push_back(transport.name);
-  start_.versions = versions();
+  start_.versions = versions(device_->gpu() != nullptr);
   start_.environment = communication_environment();
   start_.settings = transport_settings(start_.environment);
   start_.command = std::move(command);

@@ -22,8 +22,7 @@ namespace commlens {
 
 class Session {
  public:
-  /// Collective. `device` is this rank's, nullptr where it was not known before MPI_Init; `command` is the program's
-  /// own, for the record.
+  /// Collective. `device` is this rank's; `command` is the program's own, for the record.
   Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
   ~Session();
 

@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 
@@ -28,6 +29,14 @@ std::vector<std::string> reporter_names() {
   return names;
 }
 
+/// For a name that a transport or a kind of memory has elsewhere.
+std::string advice(const std::string& text) {
+  static const std::map<std::string, std::string> names{{"nccl", "ccl"},    {"rccl", "ccl"},   {"gpu", "device"},
+                                                        {"cuda", "device"}, {"hip", "device"}, {"cpu", "host"}};
+  const auto known = names.find(text);
+  return known == names.end() ? "" : fmt::format("did you mean {}? ", known->second);
+}
+
 /// "all", or names separated by commas, of which each is known.
 std::string parse_transports(const std::string& text) {
   std::vector<std::string> names;
@@ -36,9 +45,9 @@ std::string parse_transports(const std::string& text) {
   std::vector<std::string> chosen;
   for (const std::string& name : split(text, ',')) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      throw UsageError(
-          "transport", text,
-          fmt::format("no transport '{}'; there are {}, or all", name.substr(0, longest_name), fmt::join(names, ", ")));
+      throw UsageError("transport", text,
+                       fmt::format("no transport '{}'; {}there are {}, or all", name.substr(0, longest_name),
+                                   advice(name), fmt::join(names, ", ")));
     }
     if (std::find(chosen.begin(), chosen.end(), name) != chosen.end()) {
       throw UsageError("transport", text, fmt::format("{} is in it twice; leave one of them out", name));
@@ -80,7 +89,8 @@ void add_settings(CLI::App& app, Settings& settings) {
   add("memory", "memory kind of the buffers: " + memories, "device if there is a GPU, else host",
       [&, memories](const std::string& text) {
         settings.memory = from_name<device::Memory>(text);
-        if (!settings.memory) throw UsageError("memory", text, "no such memory; there are " + memories);
+        if (!settings.memory)
+          throw UsageError("memory", text, fmt::format("no such memory; {}there are {}", advice(text), memories));
       });
   add("timing", "batch: operations back to back between two synchronizations; each: one", "by benchmark",
       [&](const std::string& text) {
@@ -117,8 +127,10 @@ void add_settings(CLI::App& app, Settings& settings) {
   });
   add("gpu-aware-mpi-off", "do not pass GPU memory to MPI, for the reason given", "none",
       [&](const std::string& text) { settings.gpu_aware_mpi_off = text; });
-  app.add_flag_callback("--no-ceilings", [&] { settings.ceilings = false; }, "do not measure what the hardware gives");
-  app.add_flag_callback("--no-parts", [&] { settings.parts = false; }, "do not measure parts of an operation");
+  app.add_flag_callback(
+      "--no-ceilings", [&] { settings.ceilings = false; }, "do not measure what the hardware gives");
+  app.add_flag_callback(
+      "--no-parts", [&] { settings.parts = false; }, "do not measure parts of an operation");
   app.add_flag_callback(
       "--no-validate", [&] { settings.validate = false; }, "do not compare results with what they must be");
 }

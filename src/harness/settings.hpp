@@ -24,7 +24,8 @@ struct Settings {
   std::optional<device::Memory> memory;
   /// What was asked for, else the GPU's own where this process sees a GPU.
   [[nodiscard]] device::Memory chosen_memory() const {
-    return memory.value_or(device::gpu_count() > 0 ? device::Memory::device : device::Memory::host);
+    if (memory) return *memory;
+    return device::gpu_count() > 0 ? device::Memory::device : device::Memory::host;
   }
   std::optional<measure::Timing> timing;
   std::optional<std::size_t> repeat;

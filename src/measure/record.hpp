@@ -97,12 +97,12 @@ struct Repetition {
 };
 
 /// What the hardware needs for the bytes of one operation, or for its arithmetic: measured in the same run, or nominal,
-/// as `method` says.
+/// as `method` says. An operation that needs less time has exceeded it: then it was not reached when it was measured.
 struct Ceiling {
-  std::string name;    ///< "memory copy", "peer copy", "link rate", "square GEMM" ...
+  std::string name;    ///< "memory copy", "memory bandwidth", "link rate", "square GEMM" ...
   std::string method;  ///< a sentence: what was copied where, or multiplied, how often
   double seconds = 0;  ///< the least time for one operation
-  double rate = 0;     ///< of the copy or of the matrix product, in `unit`
+  double rate = 0;     ///< of the copy, of memory or of the arithmetic, in `unit`
   Unit unit = unit::GBps;
   bool library = false;  ///< what a library gives for a shape, which may be less than the hardware's
   std::string part;      ///< whose least time it is; empty: the operation's

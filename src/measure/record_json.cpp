@@ -134,6 +134,7 @@ Json ceiling_to_json(const Record& record, const Ceiling& ceiling, double fracti
   if (ceiling.library) json["library"] = true;
   json["metrics"] = std::move(metrics);
   json["fraction"] = fraction;
+  json["ceiling_exceeded"] = fraction > 1;
   return json;
 }
 

@@ -26,7 +26,6 @@ class Clock {
     started_ticks_ = ticks();
   }
   [[nodiscard]] std::uint64_t ticks() const { return uses_counter_ ? counter() : nanoseconds(); }
-  [[nodiscard]] std::uint64_t started_ticks() const { return started_ticks_; }
   [[nodiscard]] double nanoseconds_per_tick() const {
     const std::uint64_t passed = ticks() - started_ticks_;
     return passed == 0 ? 1.0 : static_cast<double>(nanoseconds() - started_ns_) / static_cast<double>(passed);

@@ -227,6 +227,12 @@ void end_by_exit() { end(Call::is_open() ? Ending::failed : Ending::exited); }
 
 namespace hook {
 
+void starting() {
+  if (profile.began_ticks != 0) return;
+  profile.began_ticks = profile.clock.ticks();
+  profile.cpu_before_ns = nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 void started() { start(); }
 
 void session_started() {

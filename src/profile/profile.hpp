@@ -30,6 +30,8 @@ struct Profile {
   Clock clock;
 
   // Set when MPI starts.
+  std::uint64_t began_ticks = 0;   // the first MPI_Init or MPI_Session_init
+  std::uint64_t cpu_before_ns = 0;  // of the process until then
   bool started = false;
   bool multithreaded = false;  // the thread level is MPI_THREAD_MULTIPLE
   int rank = 0;
@@ -58,6 +60,7 @@ extern constinit Profile profile;
 
 /// What the profiler does before or after certain functions.
 namespace hook {
+void starting();         // before MPI_Init, MPI_Init_thread and MPI_Session_init
 void started();          // after MPI_Init and MPI_Init_thread
 void session_started();  // after MPI_Session_init
 void session_ended();

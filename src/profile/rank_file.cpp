@@ -246,10 +246,10 @@ void write_profile(JsonWriter& writer, Ending ending) {
   writer.field("parent", static_cast<std::uint64_t>(getppid()));
   writer.field("loaded_ns", profile.loaded_ns);
   writer.field("threads", static_cast<std::uint64_t>(profile.threads.count()));
-  writer.field("cpu_ns", nanoseconds(CLOCK_PROCESS_CPUTIME_ID));
+  writer.field("cpu_ns", nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - profile.cpu_before_ns);
   writer.field("queued_ns", queued_nanoseconds() - profile.queued_ns);
   write_cpus(writer);
-  writer.field("total_ns", scale.nanoseconds(profile.clock.ticks() - profile.clock.started_ticks()));
+  writer.field("total_ns", scale.nanoseconds(profile.clock.ticks() - profile.began_ticks));
   write_functions(writer, scale);
   write_peers(writer);
   write_call_sites(writer, scale);

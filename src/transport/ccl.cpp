@@ -6,6 +6,8 @@
 // message.
 #include "device/gpu/ccl.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -27,17 +29,39 @@ namespace {
 
 const Call ccl_enqueue_call{"a call of the ccl library"};
 
+/// The library, while it lives; null where there is none. It is loaded when it is first used and not linked with: each
+/// library that a process has loaded makes a CUDA-aware MPI slower with buffers in host memory.
+using Library = std::unique_ptr<void, decltype([](void* library) { dlclose(library); })>;
+Library load() { return Library(dlopen(COMMLENS_CCL_FILE, RTLD_NOW | RTLD_LOCAL)); }
+
+void* library() {
+  static void* const loaded = load().release();
+  return loaded;
+}
+
+/// One that was preloaded comes first.
+void* address_of(const char* function) {
+  void* preloaded = dlsym(RTLD_DEFAULT, function);
+  return preloaded != nullptr ? preloaded : dlsym(library(), function);
+}
+
+#define CCL_FUNCTION(function)                                                                  \
+  ([] {                                                                                         \
+    static const auto address = reinterpret_cast<decltype(&(function))>(address_of(#function)); \
+    return address;                                                                             \
+  }())
+
 void check_ccl(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr) {
   if (status == ncclSuccess) return;
-  const char* detail = ncclGetLastError(communicator);
-  throw Error(std::string(call) + " of " COMMLENS_CCL_NAME ": " + ncclGetErrorString(status) +
+  const char* detail = CCL_FUNCTION(ncclGetLastError)(communicator);
+  throw Error(std::string(call) + " of " COMMLENS_CCL_NAME ": " + CCL_FUNCTION(ncclGetErrorString)(status) +
               (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : std::string()));
 }
 
-#define CCL_CALL(function, ...)                  \
-  do {                                           \
-    const InCall in_call(ccl_enqueue_call);      \
-    check_ccl(function(__VA_ARGS__), #function); \
+#define CCL_CALL(function, ...)                                \
+  do {                                                         \
+    const InCall in_call(ccl_enqueue_call);                    \
+    check_ccl(CCL_FUNCTION(function)(__VA_ARGS__), #function); \
   } while (false)
 
 struct Elements {
@@ -64,7 +88,7 @@ class Group {
   Group() { CCL_CALL(ncclGroupStart); }
   Group(Group&&) = delete;
   ~Group() {
-    if (open_) (void)ncclGroupEnd();
+    if (open_) (void)CCL_FUNCTION(ncclGroupEnd)();
   }
   void finish() {
     open_ = false;
@@ -129,7 +153,7 @@ class CclTransport final : public Transport {
   }
   CclTransport(CclTransport&&) = delete;
   ~CclTransport() override {
-    if (communicator_ != nullptr) (void)ncclCommDestroy(communicator_);
+    if (communicator_ != nullptr) (void)CCL_FUNCTION(ncclCommDestroy)(communicator_);
   }
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
@@ -194,13 +218,17 @@ std::string unsupported(const Setup& setup) {
   if (!device::on_gpu(setup.memory)) {
     reason = std::string(COMMLENS_CCL_NAME " works on device or managed memory, not on ") +
              std::string(name(setup.memory)) + " memory";
+  } else if (library() == nullptr) {
+    reason = std::string(COMMLENS_CCL_FILE " cannot be loaded (") + dlerror() + "): set LD_LIBRARY_PATH";
   }
   return reason;
 }
 
 std::vector<std::pair<std::string, std::string>> versions() {
   int version = 0;
-  if (ncclGetVersion(&version) != ncclSuccess) return {};
+  const Library asked = load();  // and unloaded again: not every start uses it
+  const auto get = asked ? reinterpret_cast<decltype(&ncclGetVersion)>(dlsym(asked.get(), "ncclGetVersion")) : nullptr;
+  if (get == nullptr || get(&version) != ncclSuccess) return {};
   return {{"ccl", COMMLENS_CCL_NAME " " + std::to_string(version / 10000) + "." +
                       std::to_string(version % 10000 / 100) + "." + std::to_string(version % 100)}};
 }

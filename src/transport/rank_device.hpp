@@ -17,9 +17,8 @@ int gpu_of(int local_rank, int count);
 
 /// The device of the rank with this place on its node, made current: its GPU, or the host where there is none.
 ///
-/// The GPU comes before MPI_Init, also for host memory, as in an application that computes on it: some libraries look
-/// for one in MPI_Init and never again. Open MPI 5's smcuda, its way over CUDA IPC, turns itself off in a process
-/// without a context.
+/// The GPU comes before MPI_Init: some libraries look for one in MPI_Init and never again. Open MPI 5's smcuda, its way
+/// over CUDA IPC, turns itself off in a process without a context.
 std::unique_ptr<device::Device> open_rank_device(int local_rank);
 
 }  // namespace commlens

@@ -157,6 +157,42 @@ TEST_F(NodeCeiling, SaysWhyThereIsNone) {
   EXPECT_FALSE(measured.measure(ring(0), Memory::host, Memory::host).reason.empty());
 }
 
+using When = Ceilings::When;
+
+TEST_F(NodeCeiling, OfMemoryIsTheBestRateOfAllThatWereMeasured) {
+  auto measured = ceilings(world().size(), "Ethernet");
+  const MemoryCeiling solve{.bytes = 1e9, .working_set = 100'000, .part = "vectors"};
+  const auto before = measured.measure(solve, Memory::host, When::before);
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->name, "memory bandwidth");
+  EXPECT_EQ(before->part, "vectors");
+  EXPECT_NEAR(before->seconds, 1 / before->rate, 1e-9 * before->seconds);
+  EXPECT_DOUBLE_EQ(measured.measure(solve, Memory::host, When::before)->rate, before->rate) << "known";
+  EXPECT_GE(measured.measure(solve, Memory::host, When::after)->rate, before->rate) << "the better one";
+}
+
+TEST_F(NodeCeiling, OfAMessageIsNotWorseAfterTheCase) {
+  auto measured = ceilings(world().size(), "Ethernet");
+  const auto before = measured.measure(ring(100'000), Memory::host, Memory::host, When::before).ceiling;
+  const auto after = measured.measure(ring(100'000), Memory::host, Memory::host, When::after).ceiling;
+  ASSERT_TRUE(before && after);
+  EXPECT_EQ(after->name, "memory copy");
+  EXPECT_LE(after->seconds, before->seconds);
+}
+
+TEST_F(NodeCeiling, OfArithmeticIsAtLeastThatOfRegisters) {
+  auto measured = ceilings(world().size(), "Ethernet");
+  const auto blas = device->blas(Memory::host, 1);
+  const GemmCeiling solve{.flops = 1e9, .gemm = {.type = DataType::f32}};
+  const auto single = measured.measure(solve, *blas, Memory::host, When::before);
+  const auto doubles =
+      measured.measure({.flops = 1e9, .gemm = {.type = DataType::f64}}, *blas, Memory::host, When::before);
+  ASSERT_TRUE(single && doubles);
+  EXPECT_EQ(single->name, "multiply-adds");
+  EXPECT_GT(single->rate, doubles->rate);
+  EXPECT_NEAR(single->seconds, 1e-3 / single->rate, 1e-9 * single->seconds);
+}
+
 NodeReport report_of(int rank) { return {.host = "node", .idle_s = rank + 0.5, .doing = {{"computing", {rank}}}}; }
 
 /// A watch thread that answers for as long as it exists.

@@ -136,6 +136,14 @@ TEST(StartToJson, NamesTheSettingsOfTheEnvironmentAndNotes) {
   EXPECT_EQ(json["transports"], Json::parse(R"(["mpi", "staged", "ccl"])"));
 }
 
+TEST(RecordToJson, SaysWhichCeilingsWereExceeded) {
+  Record record = examples::latency(8, "mpi", "host", 30e-6);
+  record.ceilings = {examples::ceiling("memory copy", 60e-6), examples::ceiling("peer copy", 30e-6)};
+  const Json ceilings = json_of(record)["ceilings"];
+  EXPECT_EQ(ceilings[0]["ceiling_exceeded"], true);
+  EXPECT_EQ(ceilings[1]["ceiling_exceeded"], false) << "all that it can give";
+}
+
 TEST(RecordToJson, HasNoStatisticsOfWhatWasSkipped) {
   Record record = examples::skipped(examples::allreduce(8, "ccl", "host", 1), "ccl needs a GPU");
   record.ceilings = {examples::ceiling("memory copy", 1e-6)};

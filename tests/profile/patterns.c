@@ -190,6 +190,7 @@ static const struct {
 
 int main(int argc, char** argv) {
   int level = 0;
+  if (argc > 1 && strcmp(argv[1], "late-start") == 0) usleep(wait_us);
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);

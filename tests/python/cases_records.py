@@ -27,7 +27,7 @@ from rule_records import (
     unsteady,
     without_interval,
 )
-from sample_applications import make_overlap_record
+from sample_applications import make_overlap_record, make_transform_records
 from sample_pairs import bandwidths, latencies, make_pairs_record, slow_pairs
 from sample_records import make_record
 from sample_records import placement as hosts
@@ -35,6 +35,7 @@ from sample_records import placement as hosts
 BETWEEN_HALVES = [(a, b) for a in (0, 1) for b in (2, 3)]
 A_WAY = {(b, a): 1.0 for a, b in BETWEEN_HALVES}
 
+PUTS = {**function("MPI_Put", 0.1, 3000, 4096), "group": "RMA"}
 CASES: dict[str, Cases] = {
     "wrong-results": Cases(
         {"failed": lambda: failed("failed")},
@@ -170,6 +171,7 @@ CASES: dict[str, Cases] = {
         },
         {
             "it costs nothing": lambda: transform(0.01),
+            "a variant that shows it": make_transform_records,
             "no calls": lambda: [{**transform(4.0)[0], "calls": {}}],
             "few calls": profile(function("MPI_Cart_sub", 0.86, 4)),
             "cheap calls": profile(function("MPI_Cart_sub", 0.001, 400)),
@@ -269,6 +271,24 @@ CASES: dict[str, Cases] = {
         {
             "arrays": profile(function("MPI_Allreduce", 1.0, 3000, 4096)),
             "few": profile(function("MPI_Allreduce", 1.0, 30, 8)),
+        },
+    ),
+    "many-flushes": Cases(
+        {"NWChem": profile(function("MPI_Win_flush_local_all", 1.0, 214_820), PUTS)},
+        {
+            "few": profile(function("MPI_Win_flush", 1.0, 100), PUTS),
+            "much between them": profile(
+                function("MPI_Win_flush", 1.0, 2000), {**PUTS, "bytes": [1 << 40] * 4}
+            ),
+        },
+    ),
+    "many-polls": Cases(
+        {"MUMPS": profile(function("MPI_Iprobe", 1.0, 730_000), function("MPI_Recv", 0.1, 9000))},
+        {
+            "messages come": profile(
+                function("MPI_Iprobe", 1.0, 73_000), function("MPI_Recv", 0.1, 70_000)
+            ),
+            "cheap": profile(function("MPI_Test", 0.01, 730_000)),
         },
     ),
     "slow-pair": Cases(

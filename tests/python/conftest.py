@@ -18,6 +18,7 @@ FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER / "fakes"
 SOURCES = FOLDER.parents[1] / "python"
 
+os.environ.pop("COLUMNS", None)  # pytest-xdist sets it
 # Started by nohup, as a long run of tests is, every process would ignore it.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 

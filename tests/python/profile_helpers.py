@@ -28,7 +28,7 @@ SOURCES = ROOT / "tests" / "profile"
 ENVIRONMENT = {
     name: value
     for name, value in os.environ.items()
-    if not name.startswith(("PYTEST_", "COMMLENS_"))
+    if not name.startswith(("PYTEST_", "COMMLENS_", "COLUMNS"))
 }
 TIME_LIMIT_S = 120
 _BUILT = os.environ.get("COMMLENS_PROFILE_LIBRARY") or str(

@@ -1,13 +1,75 @@
-"""Names for new records and pictures. Nothing is overwritten: a taken name gets a number."""
+"""The files that commands write: nothing is lost by them. A new name is reserved, and a taken one
+gets a number; a file that the user names is replaced only where commlens wrote it as that kind."""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+from typing import NamedTuple
 
 from commlens.base.errors import CommlensError, reason
+
+_LONGEST_NAME = 100  # bytes
+_ENDS_BYTES = 1 << 16  # of the beginning and of the end of a file, where its mark is
+
+
+class Kind(NamedTuple):
+    """A kind of output, and what is in each of it."""
+
+    name: str
+    mark: str
+
+
+PICTURE_MARK = "drawn by commlens"  # among what a picture says of itself
+RECORDS = Kind("records", r'\A\s*\{[^\n]*"(?:kind"\s*:\s*"(?:st|rec)|profile"\s*:\s*\d)')
+TIMELINE = Kind("a timeline", r'\A\{"displayTimeUnit":"ms","traceEvents":\[')
+PICTURE = Kind("a picture", PICTURE_MARK)
+PAGE = Kind("a report", r'\A<!doctype html>[^\0]*<meta name="generator" content="commlens ')
+MARKDOWN = Kind("a report", r"\A# [^\0]*\n## What was found\n")
+EXAMINATION = Kind("what doctor found", r'\A\{\s*"checks":')
+
+
+def check(path: Path, kind: Kind, option: str = "--out", inputs: Iterable[Path] = ()) -> None:
+    """Raises CommlensError where writing there would lose something: an input of the command, or a
+    file that commlens did not write as this kind. To a device or a pipe anything can be written."""
+    try:
+        if not path.exists() or _is_stream(path):
+            return
+        why = ""
+        if path.is_dir():
+            why = "it is a folder"
+        elif any(other.exists() and path.samefile(other) for other in inputs):
+            why = "this command reads it"
+        elif path.stat().st_size and not re.search(kind.mark.encode(), _ends(path)):
+            why = f"it exists, and commlens did not write it as {kind.name}"
+    except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else str(error)
+    if why:
+        raise CommlensError(f"{option} {path} cannot be written: {why}; name another file")
+
+
+def _is_stream(path: Path) -> bool:
+    mode = path.stat().st_mode
+    return stat.S_ISCHR(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _ends(path: Path) -> bytes:
+    with path.open("rb") as file:
+        beginning = file.read(_ENDS_BYTES)
+        file.seek(max(file.tell(), path.stat().st_size - _ENDS_BYTES))
+        return beginning + file.read(_ENDS_BYTES)
+
+
+def is_name(text: str) -> bool:
+    """Whether it can be that of a new folder or file, below the one where it is made."""
+    is_plain = text.isprintable() and "/" not in text and not text.startswith((".", "-"))
+    return bool(text) and is_plain and len(text.encode(errors="replace")) <= _LONGEST_NAME
 
 
 def reserve(folder: Path, name: str, ending: str = "") -> Path:
@@ -29,12 +91,18 @@ def reserve(folder: Path, name: str, ending: str = "") -> Path:
     raise AssertionError("unreachable: count never ends")
 
 
-def write_text(out: Path, path: Path, text: str) -> None:
-    """Writes a file, and the folders that it needs; `out` is what the user named. Raises
-    CommlensError where that fails."""
+def write(path: Path, data: str | bytes, kind: Kind, option: str = "--out") -> None:
+    """Writes a file of this kind, and the folders that it needs. Raises CommlensError where that
+    fails, or would lose something (`check`)."""
+    check(path, kind, option)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", errors="replace")
+        # Without O_NONBLOCK a pipe that nobody reads would never be open.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NONBLOCK | os.O_CLOEXEC
+        with os.fdopen(os.open(path, flags, 0o666), "wb") as file:
+            os.set_blocking(file.fileno(), True)
+            file.write(data.encode(errors="replace") if isinstance(data, str) else data)
     except OSError as error:
-        file = "the file" if path == out else path.name
-        raise CommlensError(f"--out {out}: {file} cannot be written ({reason(error)})") from None
+        raise CommlensError(
+            f"{option} {path}: {kind.name} cannot be written there ({reason(error)})"
+        ) from None

@@ -35,8 +35,10 @@ codecs.register_error(_STAND_IN, _stand_in)
 
 
 def console() -> Console:
-    """The standard output, for tables, which `print_things` writes there."""
-    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE, highlight=False)
+    """The standard output, for tables, which `print_things` writes there. COLUMNS sets its width,
+    that of a file too."""
+    has_width = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
+    return Console(width=None if has_width else _WIDTH_OF_A_FILE, highlight=False)
 
 
 def echo(text: object) -> None:

@@ -1,9 +1,7 @@
-"""YAML that users write: read from a file that may be anything, and parsed with a message that
-names the line of a mistake."""
+"""YAML that users write, parsed with a message that names the line of a mistake."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
@@ -11,7 +9,6 @@ import yaml
 
 from commlens.base.errors import CommlensError
 
-_MOST_BYTES = 16 << 20  # far more than ten thousand entries
 _DEEPEST = 20  # a suite has five levels
 _Kind = TypeVar("_Kind")
 
@@ -46,22 +43,6 @@ class _TextLoader(_Checks, getattr(yaml, "CBaseLoader", yaml.BaseLoader)):  # ty
 
 class _TypedLoader(_Checks, getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
     """Numbers are numbers."""
-
-
-def read(path: Path, option: str = "") -> str:
-    """The text of a file, which an option names. Raises CommlensError for what is no text file."""
-    named = f"{option} {path}".strip()
-    try:
-        if path.exists() and not path.is_file():
-            kind = "a folder" if path.is_dir() else "a device or a pipe"
-            raise CommlensError(f"{named} is {kind}: name a YAML file")
-        if path.stat().st_size > _MOST_BYTES:
-            raise CommlensError(f"{named} is larger than {_MOST_BYTES >> 20} MiB")
-        return path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise CommlensError(f"{named} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise CommlensError(f"{named} is not a text file in UTF-8") from None
 
 
 def parse(text: str, source: str, *, typed: bool = False) -> Any:

@@ -95,9 +95,9 @@ def compare(
 ) -> None:
     """Runs the command; its help is _HELP."""
     if picture:
-        from commlens.render.plots import check_ending
+        from commlens.render.plots import check_picture
 
-        check_ending(picture)
+        check_picture(picture, "--plot")
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")

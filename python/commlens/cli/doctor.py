@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say
-from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
 from commlens.cli import option
 from commlens.render.doctor import FILE
@@ -50,6 +50,7 @@ _MOST_NODES = 100_000
 @click.option(
     "--prove", is_flag=True, help="Try each fix that is a setting: measure without it and with it."
 )
+@option.every_finding
 @option.form(("text", "json"))
 @click.option(
     "--out",
@@ -64,6 +65,7 @@ def doctor(
     launcher_args: list[str],
     no_runs: bool,
     prove: bool,
+    findings: bool,
     form: str,
     out: Path | None,
 ) -> None:
@@ -76,6 +78,8 @@ def doctor(
 
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
+    if out is not None:
+        outputs.check(out / FILE, outputs.EXAMINATION)
     plan = Plan(launcher, JobSpec(launcher_arguments=launcher_args, nodes=nodes or 0), out)
     terminal = console() if form == "text" else Console(quiet=True)
     progress = Progress(terminal)
@@ -88,10 +92,10 @@ def doctor(
         interrupted = prove_all(examination, native, plan, proofs, say)
     if interrupted:
         say(f"interrupted by {signal.Signals(interrupted - 128).name}")
-    print_findings(examination, proofs, terminal)
+    print_findings(examination, proofs, terminal, every=findings)
     if form == "json":
         echo(as_json(examination, proofs))
     if out is not None:
-        write_text(out, out / FILE, f"{as_json(examination, proofs)}\n")
+        outputs.write(out / FILE, f"{as_json(examination, proofs)}\n", outputs.EXAMINATION)
         say(f"{out / FILE} was written")
     sys.exit(interrupted or (Status.FAILED if examination.has_problem else Status.OK))

@@ -38,11 +38,8 @@ def value(read: Callable[[str], Any], fix: str) -> Callback:
 
 def _percent(text: str) -> float | None:
     """`5%` or `5` as a fraction, 0.05."""
-    try:
-        number = float(text.removesuffix("%"))
-    except ValueError:
-        return None
-    return number / 100 if 0 <= number <= 1000 else None
+    match = re.fullmatch(r"(\d{1,3}(?:\.\d{1,9})?)%?", text, re.ASCII)
+    return float(match[1]) / 100 if match and float(match[1]) <= 100 else None
 
 
 def _seconds(text: str) -> float | None:
@@ -60,7 +57,7 @@ def _words(_: click.Context, option: click.Parameter, text: str) -> list[str]:
         raise CommlensError(f"{option.opts[0]} {text!r}: {str(error).lower()}") from None
 
 
-percent = value(_percent, "write a percentage from 0 to 1000, as in 5%")
+percent = value(_percent, "write a percentage from 0 to 100, as in 5%")
 duration = value(_seconds, "write a time, as in 90s, 10m or 2h")
 
 
@@ -102,6 +99,18 @@ launcher_arguments = click.option(
     "--launcher-args", default="", metavar="TEXT", callback=_words,
     help="More options for the launcher, as one text.",
 )  # fmt: skip
+all_functions = click.option(
+    "--all", "every", is_flag=True,
+    help="Of a profile, also show the functions that take less than 0.1% of the time each.",
+)  # fmt: skip
+every_finding = click.option(
+    "--findings", metavar="WORD", callback=value({"worst": False, "all": True}.get,
+    "write worst or all"), default="worst", show_default=True,
+    help="Which findings are shown: the ten worst, or all.",
+)  # fmt: skip
+reference = click.option(
+    "--reference", metavar="NAME", help="Put a published profile beside a profile: cp2k-fft."
+)
 variables = partial(click.option, "--env", "variables", multiple=True, metavar="NAME=VALUE")
 out = partial(
     click.option, "--out", metavar="FOLDER", default="results", show_default=True,

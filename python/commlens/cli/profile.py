@@ -39,6 +39,14 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     help='Time the regions between MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), or '
     "MPI_Pcontrol(N) and MPI_Pcontrol(-N).",
 )
+@option.all_functions
+@option.reference
+@click.option(
+    "--plot/--no-plot",
+    "with_plot",
+    default=None,
+    help="Draw a picture beside the record, which takes seconds.  [default: on a terminal]",
+)
 @option.out(help="Folder for the record.")
 @click.argument(
     "program",
@@ -54,6 +62,9 @@ def profile(
     call_depth: int | None,
     waiting: bool,
     regions: bool,
+    every: bool,
+    reference: str | None,
+    with_plot: bool | None,
     out: Path,
     program: tuple[str, ...],
 ) -> None:
@@ -70,8 +81,10 @@ def profile(
     """
     from commlens.profile import run as profiling
     from commlens.render.profile_tables import profile_things
+    from commlens.render.published_profile import published_profile
     from commlens.render.terminal import print_things
 
+    beside = published_profile(reference) if reference else None
     options = profiling.ProfileOptions(
         call_depth=call_depth or int(callsites), with_waiting=waiting, with_regions=regions
     )
@@ -79,11 +92,12 @@ def profile(
     for number, record in enumerate(outcome.profiles):
         if number:
             echo("")
-        print_things(console(), profile_things(record))
+        print_things(console(), profile_things(record, every, beside))
     if outcome.file is not None:
         echo(f"\nrecord:   {outcome.file}")
-        from commlens.render.plots import plot_beside
+        if console().is_terminal if with_plot is None else with_plot:
+            from commlens.render.plots import plot_beside
 
-        for picture in plot_beside(outcome.profiles, outcome.file):
-            echo(f"picture:  {picture}")
+            for picture in plot_beside(outcome.profiles, outcome.file):
+                echo(f"picture:  {picture}")
     context.exit(outcome.status)

@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say
-from commlens.base.outputs import write_text
 from commlens.base.terminal import console, echo
 from commlens.base.text import printable
+from commlens.cli import option
 from commlens.model import load, load_each
 from commlens.model.reading import Loaded, Room
 
@@ -92,31 +93,36 @@ def tell_problems(loaded: Loaded) -> Status:
 @click.command()
 @_records
 @click.option("--wide", is_flag=True, help="Show all metrics.")
-@click.option(
-    "--findings",
-    "every_finding",
-    is_flag=True,
-    help="Show every finding, not the worst of each kind alone.",
-)
-def show(records: tuple[Path, ...], wide: bool, every_finding: bool) -> None:
+@option.every_finding
+@option.all_functions
+@option.reference
+def show(
+    records: tuple[Path, ...],
+    wide: bool,
+    findings: bool,
+    every: bool,
+    reference: str | None,
+) -> None:
     """Show RECORDS, files or folders of them, as tables, and what they give reason to change.
 
     \b
     Examples:
       commlens show results
       commlens show monday.jsonl tuesday.jsonl
-      commlens show results --findings
+      commlens show results --findings all
     """
     from commlens.render import show as tables
     from commlens.render.profile_tables import profile_things
+    from commlens.render.published_profile import published_profile
     from commlens.render.terminal import print_things
 
+    beside = published_profile(reference) if reference else None
     loaded = load_any(records)
     if loaded.records:
         with without_collections():
-            tables.show(loaded.records, tables.console(), wide, every_finding)
+            tables.show(loaded.records, tables.console(), wide, findings)
     for profile in loaded.profiles:
-        print_things(console(), profile_things(profile))
+        print_things(console(), profile_things(profile, every, beside))
     sys.exit(tell_problems(loaded))
 
 
@@ -144,13 +150,15 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     """
     from commlens.render import plots as pictures
 
-    pictures.check_ending(out)
+    profiles_out = out.with_stem(f"{out.stem}-profiles")
+    for picture in (out, out.with_stem(f"{out.stem}-timeline"), profiles_out):
+        pictures.check_picture(picture)
     loaded = load_any(records)
     status = tell_problems(loaded)
     if loaded.records:
         tell_pictures(pictures.plot(loaded.records, out))
     if loaded.profiles:
-        picture = out.with_stem(f"{out.stem}-profiles") if loaded.records else out
+        picture = profiles_out if loaded.records else out
         tell_pictures(pictures.plot_profiles(loaded.profiles, picture))
     sys.exit(status)
 
@@ -188,6 +196,10 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
     """
     from commlens.render import report as reports
 
+    kind = outputs.PAGE if layout == "html" else outputs.MARKDOWN
+    if layout == "html" or out is not None:
+        out = out or Path("report.html")
+        outputs.check(out, kind, inputs=records)
     with without_collections(), telling() as tell:
         with_records, of_doctor = reports.examined(records)
         sources = load_each(with_records, Room(reports.MOST_RECORDS), tell)
@@ -195,10 +207,9 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
         if not of_doctor.documents:
             check_any(whole.loaded, records)
         text = reports.to_html(whole, tell) if layout == "html" else reports.to_markdown(whole)
-    if layout == "markdown" and out is None:
+    if out is None:
         echo(text.rstrip("\n"))
     else:
-        out = out or Path("report.html")
-        write_text(out, out, text)
+        outputs.write(out, text, kind)
         echo(out)
     sys.exit(tell_problems(whole.loaded))

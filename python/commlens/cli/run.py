@@ -20,7 +20,7 @@ from commlens.jobs.native import find_native
 from commlens.jobs.run import Ran, run_into_file, run_suite
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.sites import site
-from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options
+from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options, resolve
 from commlens.render import run_summary
 from commlens.tuning import fix as fix
 from commlens.tuning.space import Change
@@ -142,6 +142,12 @@ def run(
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)
     if wanted:
+        is_here = dry_run or "memory" in overrides.options or session.native.about.has_gpu
+        if wanted.needs_gpu and not is_here:
+            raise CommlensError(
+                f"{wanted.name} needs GPUs, and there are none that commlens can use here (backend"
+                f" {session.native.about.backend}); --memory host runs it in host memory"
+            )
         specs = [entry.overridden_by(overrides) for entry in wanted.entries]
         ran = run_suite(session, wanted.name, specs)
         context.exit(
@@ -157,6 +163,23 @@ def run(
     if counts:
         context.exit(_printed(ran, run_summary.print_scaling))
     context.exit(_printed(ran, partial(run_summary.print_run, wide=wide)))
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Raises CommlensError for a command line of `commlens run` that is wrong on every machine; as
+    far as the native program is here to say so."""
+    with run.make_context("run", [*words]) as context:
+        given = context.params
+    names, more = _benchmarks(given["benchmark"], given["options"])
+    spec = option.spec("", Options.parse(more), given["variables"], ranks=given["ranks"])
+    is_single = len(names) == 1 and not suite.is_suite(names[0])
+    entries = [JobSpec(names[0])] if is_single else suite.of_names(names).entries
+    try:
+        native = find_native()
+        native.benchmarks  # noqa: B018 (asks it)
+    except CommlensError:
+        return
+    resolve([entry.overridden_by(spec) for entry in entries], native)
 
 
 def _printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:

@@ -13,6 +13,7 @@ from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import console, echo
 from commlens.base.text import whole_number
 from commlens.cli import option
+from commlens.cli.run import check_words
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.script import Request
 from commlens.render import run_summary
@@ -65,6 +66,8 @@ def minutes_in(text: str) -> int | None:
     if len(numbers) != text.count(":") + 1 or len(numbers) > 3:
         return None
     hours, minutes, *seconds = numbers if len(numbers) > 1 else (0, *numbers)
+    if len(numbers) > 1 and max(minutes, *seconds, 0) > 59:
+        return None
     total = hours * 60 + minutes + any(seconds)
     return total if 1 <= total <= _MOST_MINUTES else None
 
@@ -102,6 +105,7 @@ def job(
     chosen = site.load(name)
     is_missing = chosen.account == "required" and not account
     wanted = Request(nodes, minutes, words, "ACCOUNT" if is_missing else account, queue)
+    _check(wanted, chosen)
     text = script.render(chosen, wanted)
     if is_missing:
         say(f"--account is missing: write your project's name in place of {wanted.account}")
@@ -149,6 +153,7 @@ def submit_(
         raise CommlensError("submit where? name a site: `commlens sites` shows them")
     wanted = Request(nodes, minutes, words, account, queue)
     chosen = site.load(name)
+    _check(wanted, chosen)
     if dry_run:
         submit.print_plan(chosen, wanted)
         return
@@ -158,6 +163,12 @@ def submit_(
         submit.print_attach(submitted)
         return
     context.exit(_wait(submitted))
+
+
+def _check(wanted: Request, chosen: site.Site) -> None:
+    """Raises CommlensError for what the site would refuse, or `commlens run` there."""
+    wanted.check(chosen)
+    check_words(wanted.words[1:])
 
 
 def _wait(submitted: submit.Submitted) -> int:

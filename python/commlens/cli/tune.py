@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from commlens.base.errors import CommlensError
 from commlens.base.outputs import reserve
@@ -36,8 +37,11 @@ Examples:
   commlens tune --resume results/tune-latency-20260102-030405
   commlens run latency --settings results/tune-latency-20260102-030405/best.env
 
-Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be measured here.
+Exit status: 0; 1 where the budget has ended before anything was compared with the default; 4 where
+nothing could be decided, or where a matrix cannot be measured here.
 """
+
+_OF_RESUMED = {"resume", "budget", "launches", "dry_run"}  # all else is as it was begun
 
 
 @click.command(
@@ -71,7 +75,10 @@ Exit status: 0; 4 where nothing could be decided, or where a matrix cannot be me
 @option.out(help="Folder for the folder of this search.")
 @click.option("--dry-run", is_flag=True, help="Print what would be tried and run nothing.")
 @click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
 def tune(
+    context: click.Context,
+    /,
     benchmark: str | None,
     budget: float,
     spaces: tuple[str, ...],
@@ -92,9 +99,18 @@ def tune(
                 f"--resume {resume}: the search has its benchmark and options; leave out"
                 f" '{benchmark}'"
             )
+        for name in context.params.keys() - _OF_RESUMED:
+            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+                used = next(iter(options), f"--{name.replace('_', '-')}")
+                raise CommlensError(
+                    f"--resume {resume}: the search goes on as it was begun; leave out {used}"
+                )
         from commlens.tuning import command, plan
 
         made = plan.resumed(Path(resume))
+        if dry_run:
+            command.show_plan(made)
+            return
         session = Session(find_native(), _settings(made.launcher, out))
         sys.exit(command.tune(session, made, Path(resume), budget, launches))
     if benchmark is None or benchmark.startswith("-"):

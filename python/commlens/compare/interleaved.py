@@ -16,6 +16,7 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.run import JobRun, interleave
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.spec import JobSpec, parse_environment
+from commlens.knowledge.secrets import mask_words
 
 _LETTERS = "abcdefgh"  # of the options and of the files of sides
 
@@ -37,12 +38,15 @@ def measure(
     Raises CommlensError for settings that cannot be, before anything runs.
     """
     prepared: dict[str, tuple[Session, JobSpec]] = {}
+    are_alike = len({" ".join(mask_words(side)) for side in settings_of_sides}) == 1
     for words, letter in zip(settings_of_sides, _LETTERS):
         variables = parse_environment([setting for setting in words if setting], f"--{letter}")
         session = Session(find_native({**os.environ, **variables}), settings)
         variables.pop("COMMLENS_BENCH", None)  # the native program, where the side names one
         (job,) = session.jobs([replace(entry, environment={**entry.environment, **variables})])
-        name = " ".join(words).strip() or "default settings"
+        name = " ".join(mask_words(words)).strip() or "default settings"
+        if are_alike and settings_of_sides[0] != settings_of_sides[1]:  # but for a secret
+            name = f"{name} (--{letter})"
         if name in prepared:
             raise CommlensError(f"--a and --b are both {name}: name two settings that differ")
         prepared[name] = session, job

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import Enum
 from statistics import median
 from typing import Any
 
 from commlens.base.errors import Status, say
 from commlens.base.text import format_number, format_ratio, plural
 from commlens.compare.matching import Case, Matched
-from commlens.model.comparison import Basis, Difference, Ratio
+from commlens.model.comparison import THRESHOLD, Basis, Difference, Verdict, verdict_of
 from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_decide
 
-THRESHOLD = 0.03  # of a ratio: within it two sides are the same, unless another is asked for
 _MOST_LAUNCHES = 100  # that anybody would wait for
 _STEP = 4  # few launches do not show how many are needed: at most so many times as many next time
 _BASIS: dict[Basis, str] = {
@@ -23,15 +21,6 @@ _BASIS: dict[Basis, str] = {
     "samples": "over samples within the same launches",
     "few launches": "over samples of 3 or 4 launches, wider by a factor of 2; fewer have none",
 }
-
-
-class Verdict(str, Enum):
-    """What a comparison of a case found."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "same"
-    INCONCLUSIVE = "inconclusive"
 
 
 @dataclass(frozen=True)
@@ -107,17 +96,6 @@ def judge(matched: Sequence[Matched], threshold: float = THRESHOLD) -> Compariso
             needed = launches_needed(difference, threshold, len(cases))
         rows.append(Row(case, other, difference, p_value, verdict, needed))
     return ComparisonResult(matched, rows, threshold)
-
-
-def verdict_of(interval: Ratio | None, corrected: float, threshold: float) -> Verdict:
-    """By the interval of a ratio, and the corrected p value."""
-    if interval is None:
-        return Verdict.INCONCLUSIVE
-    if 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold:
-        return Verdict.SAME
-    if interval.leaves_out_1 and corrected < DECISION:
-        return Verdict.SLOWER if interval.low > 1 else Verdict.FASTER
-    return Verdict.INCONCLUSIVE
 
 
 def launches_needed(difference: Difference, threshold: float, tests: int) -> int | None:

@@ -99,7 +99,9 @@ class Entry(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     says: Texts = "{text}"  # the sentence without its full stop, as the cost follows it
     shown: list[tuple[str, str]] = []  # source and line
     fix: Texts  # mostly one
-    words: dict[str, str] = {}  # names for the texts, mostly of the fix
+    # Names for the texts, mostly of the fix; also by family of the MPI library that ran, where the
+    # library must know it. The family "" stands for all others.
+    words: dict[str, Texts] = {}
     sets: dict[str, str] = {}  # the fix as variables to try; `unset` removes one
     shown_by: str = ""  # of facts.RUNS: what shows that it helps
     # A function of findings/rules or findings/checks, by default named as the code, with arguments:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
+from commlens.base.inputs import open_input
 from commlens.findings import Finding, behaviour, findings, nodes, worst_first
 from commlens.findings.behaviour import BENCHMARKS, Behaviour, Plan
 from commlens.findings.rule import Rule, RuleOutcome, rules_on_machines, rules_on_records
@@ -16,9 +17,12 @@ from commlens.jobs import launchers
 from commlens.jobs.native import Native, find_native
 from commlens.machine import machine
 from commlens.machine.machine import Machine
+from commlens.machine.mpi import MpiView, is_mpi_library
 from commlens.machine.system import System
 
 Tell = Callable[[RuleOutcome], None]
+_ELF = b"\x7fELF"
+_MOST_BYTES = 1 << 40  # of a program, whose beginning is read
 # Of the sections on records, those that are of the machine and its settings.
 _OF_MACHINE = ("Placement of ranks", "Clocks and power limits", "Results")
 # Stands for the rules on records, which have codes of their own.
@@ -78,6 +82,8 @@ def examine_program(
         why_none = str(error)
     looked_at = str(program.resolve()) if program else str(native.path) if native else ""
     machines = _machines(looked_at, native, plan)
+    if program:
+        _check(program, machines[0].mpi)
     begin(machines)
 
     def observe() -> Behaviour:
@@ -86,6 +92,18 @@ def examine_program(
         return Behaviour(why_none=why_none if with_runs else "no job was started (--no-runs)")
 
     return examine(machines, observe, tell, nodes=plan.spec.nodes or 1, native=native)
+
+
+def _check(program: Path, mpi: MpiView) -> None:
+    """Raises CommlensError for what cannot be read, is no program, or does not use MPI. What a
+    script starts is not known."""
+    with open_input(program, kind="a program", most_bytes=_MOST_BYTES) as file:
+        beginning = file.read(len(_ELF))
+    if beginning.startswith(b"#!"):
+        return
+    if beginning != _ELF or not any(map(is_mpi_library, mpi.libraries)):
+        why = "is linked to no MPI library" if beginning == _ELF else "is no program"
+        raise CommlensError(f"{program} {why}: name an MPI program, or the script that starts it")
 
 
 def _machines(program: str, native: Native | None, plan: Plan) -> list[Machine]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from commlens.base.text import format_percent, format_time, plural, printable
+from commlens.base.text import format_percent, format_time, printable
 from commlens.model.profile import Profile
 from commlens.model.record import Record
 
@@ -17,7 +17,8 @@ Severity = Literal["error", "warning", "note"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")  # the worst first
 WIDEST = 100  # columns of a finding in a terminal
 _NARROWEST = 40
-_MOST_CODES = 6  # that the short list shows
+NEAR = 1.5  # times or a fraction of a limit: by so much two runs of a program differ
+MOST = 10  # findings that are printed, unless all are asked for
 
 
 @dataclass(frozen=True)
@@ -48,11 +49,18 @@ class Cost:
     seconds: float  # per operation, of the worst record; of a profile: per rank, of the whole run
     share: float  # of the time of that operation or run, 0 to 1
     per: Literal["operation", "rank"]
+    limit: float = 0.0  # the share from which it is a finding, in a program that ran once
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the next run of the same program may be on the other side of the limit."""
+        return self.share < NEAR * self.limit
 
     def __str__(self) -> str:
         """`8.6% of the time (860.0 ms per rank)`"""
         time = format_time(self.seconds)
-        return f"{format_percent(self.share)} of the time ({time} per {self.per})"
+        near = f", near the limit of {self.limit:.0%}" if self.is_near else ""
+        return f"{format_percent(self.share)} of the time ({time} per {self.per}){near}"
 
 
 @dataclass(frozen=True)
@@ -114,11 +122,10 @@ def shortened(findings: Iterable[Finding]) -> Iterator[tuple[Finding, int]]:
     by_code: dict[str, list[Finding]] = {}
     for finding in findings:
         by_code.setdefault(finding.code, []).append(finding)
-    for alike in list(by_code.values())[:_MOST_CODES]:
+    for alike in list(by_code.values())[:MOST]:
         yield alike[0], len(alike) - 1
 
 
-def hint(findings: Sequence[Finding]) -> str:
-    """How to see those that the short list leaves out; empty where it has all."""
-    hidden = len(findings) - len(list(shortened(findings)))
-    return f"{plural(hidden, 'more finding')}: commlens show --findings" if hidden else ""
+def hint(hidden: int, command: str) -> str:
+    """How to see those that a list leaves out; empty where it has all."""
+    return f"{hidden} more: commlens {command} --findings all" if hidden else ""

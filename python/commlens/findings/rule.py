@@ -22,6 +22,7 @@ from commlens.findings.entry import Entry, RuleFile, filled, text_of_kind
 from commlens.findings.facts import FACTS, RUNS
 from commlens.findings.finding import Cost, Evidence, Finding, Quote, Setting
 from commlens.findings.view import LEAST_SHARE, STEADY, NotApplicable, View
+from commlens.machine.mpi import family_of
 
 # What a rule looks at: records and profiles of any run; a machine by itself, or all machines at
 # once; how short runs of doctor ended.
@@ -112,7 +113,9 @@ class Rule(Entry, kw_only=True):
     def _finding(self, view: View, seen: Observation) -> Finding:
         facts = structs.asdict(view.machines[0]) if "machine" in self.needs else {}
         facts.update(seen.facts)
-        facts.update({name: filled(text, facts) for name, text in self.words.items()})
+        family = _family(view, seen.evidence)
+        words = {name: text_of_kind(text, family) for name, text in self.words.items()}
+        facts.update({name: filled(text, facts) for name, text in words.items()})
         sentence = filled(text_of_kind(self.says, seen.which), facts)
         shown = [Quote(filled(a, facts), filled(b, facts)) for a, b in self.shown]
         evidence = replace(
@@ -127,12 +130,12 @@ class Rule(Entry, kw_only=True):
         )
         return Finding(
             self.code,
-            self.severity,
+            "note" if seen.cost is not None and seen.cost.is_near else self.severity,
             self.subject,
             f"{sentence}." if seen.cost is None else f"{sentence}: {seen.cost}.",
             evidence,
             seen.cost,
-            filled(text_of_kind(self.fix, seen.which), facts),
+            " ".join(filled(text_of_kind(self.fix, seen.which), facts).split()),
             setting if sets else seen.setting,
         )
 
@@ -150,6 +153,15 @@ class Rule(Entry, kw_only=True):
             first.evidence, where=where, records=records, quotes=quotes[:_MOST_QUOTES]
         )
         return replace(first, sentence=sentence, evidence=evidence)
+
+
+def _family(view: View, evidence: Evidence) -> str:
+    """Of the MPI library that ran: settings of others would do nothing."""
+    if evidence.profile is not None:
+        return family_of(evidence.profile.mpi)
+    if evidence.records:
+        return family_of(evidence.records[0].start.mpi)
+    return next((machine.mpi.family for machine in view.machines), "")
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, Optional, TypeVar
 
 from commlens.base.text import memory_name, plural
-from commlens.findings.finding import Cost, Evidence
+from commlens.findings.finding import NEAR, Cost, Evidence
 from commlens.model import TIME_METRIC, Group, Record, Start, difference, groups
-from commlens.model.profile import Function, Profile, mean
+from commlens.model.profile import Function, Profile
 from commlens.model.start import count_numbers, ranges_of
 
 
@@ -108,10 +108,11 @@ class View:
     ) -> None:
         """`machines`: one per node, this node first; `nodes`: how many were asked for.
 
-        The records are those of the short runs where no others are given.
+        The records are those of the short runs where no others are given. Of a program that ran
+        too short nothing is said.
         """
         self.records = records if behaviour is None else records or behaviour.records
-        self.profiles = profiles
+        self.profiles = [profile for profile in profiles if not profile.too_short]
         self.machines, self.behaviour, self.nodes = machines, behaviour, nodes
         self._groups = groups
 
@@ -281,18 +282,17 @@ def is_sure(sizes: Sequence[int | None], shown: Collection[int | None]) -> bool:
     return any(all(size in shown for size in row) for row in rows)
 
 
-def total_of(profile: Profile) -> float:
-    """Seconds per rank; infinite where there is none, so that nothing is a share of it."""
-    total = mean(profile.total_s) - mean(profile.in_functions(profile.initializing))
-    return total if total > 0 else float("inf")
+def is_worth(profile: Profile, seconds: float, limit: float = LEAST_SHARE) -> bool:
+    """Whether it costs that share of the run, or is as near to it as another run may be."""
+    return seconds > 0 and seconds * NEAR >= limit * profile.wall_s
 
 
-def cost_of(profile: Profile, seconds: float) -> tuple[Evidence, Cost]:
+def cost_of(profile: Profile, seconds: float, limit: float = LEAST_SHARE) -> tuple[Evidence, Cost]:
     """The evidence is the profile."""
     program = profile.program.rpartition("/")[2]
     where = f"profile of {program}, {plural(profile.ranks, 'rank')}"
-    share = min(1.0, seconds / total_of(profile))
-    return Evidence(where, profile=profile), Cost(seconds, share, "rank")
+    share = min(1.0, seconds / profile.wall_s)
+    return Evidence(where, profile=profile), Cost(seconds, share, "rank", limit)
 
 
 def mean_bytes(function: Function) -> float:

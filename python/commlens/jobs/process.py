@@ -23,7 +23,7 @@ from commlens.base.errors import CommlensError
 
 # Launchers put ranks into process groups of their own, so a group does not reach all of a job: its
 # environment does.
-_MARK = "COMMLENS_JOB"
+MARK = "COMMLENS_JOB"
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -72,7 +72,7 @@ def run(
     where that is killed. Raises CommlensError where the command cannot be started.
     """
     mark = uuid.uuid4().hex
-    with _guard(mark):
+    with guard(mark):
         running = _Running(command, environment, mark)
         with running.launcher as launcher:
             takers = {launcher.stdout: take_output, launcher.stderr: take_error}
@@ -117,7 +117,7 @@ class _Running:
             # they can say anything.
             self.launcher = subprocess.Popen(
                 command,
-                env={**environment, _MARK: mark},
+                env={**environment, MARK: mark},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
@@ -182,7 +182,7 @@ class _Running:
             self._signal_all(signal.SIGKILL)
         self.launcher.wait()
         deadline = time.monotonic() + _AFTERMATH_S
-        while self._members():
+        while members(self._mark):
             if time.monotonic() > deadline:
                 self._signal_all(signal.SIGKILL)
             time.sleep(0.02)
@@ -190,21 +190,33 @@ class _Running:
     def _signal_all(self, number: int) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self.launcher.pid, number)
-        for member in self._members():
+        for member in members(self._mark):
             with suppress(psutil.Error):
                 member.send_signal(number)
 
-    def _members(self) -> list[psutil.Process]:
-        """The processes that carry the job's mark; those that have ended carry none."""
-        return [
-            process
-            for process in psutil.process_iter(["environ"])
-            if (process.info["environ"] or {}).get(_MARK) == self._mark
-        ]
+
+def members(mark: str) -> list[psutil.Process]:
+    """The processes that carry a job's mark; those that have ended carry none."""
+    return [
+        process
+        for process in psutil.process_iter(["environ"])
+        if (process.info["environ"] or {}).get(MARK) == mark
+    ]
+
+
+def end_members(mark: str) -> None:
+    """Ends the processes that outlive their launcher: asks them, then kills them."""
+    for number, seconds in (signal.SIGTERM, _AFTERMATH_S), (signal.SIGKILL, _SECONDS_TO_OBEY[1]):
+        deadline = time.monotonic() + seconds
+        while members(mark) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
+        for member in members(mark):
+            with suppress(psutil.Error):
+                member.send_signal(number)
 
 
 @contextmanager
-def _guard(mark: str) -> Iterator[None]:
+def guard(mark: str) -> Iterator[None]:
     """Within, the processes on this machine with `mark` in their environment do not outlive this
     one."""
     script = (files(__package__) / "guard.sh").read_text(encoding="utf-8")

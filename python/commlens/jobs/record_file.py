@@ -14,6 +14,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from commlens.base import outputs
 from commlens.base.errors import CommlensError, reason
 from commlens.base.outputs import reserve
 from commlens.base.text import plural
@@ -52,6 +53,7 @@ class RecordFile:
     @classmethod
     def of_user(cls, path: Path, spare: Path) -> RecordFile:
         """The file that the user has named. Raises CommlensError where it cannot be written."""
+        outputs.check(path, outputs.RECORDS, "--record")
         is_new = not os.path.lexists(path)
         if is_new or _is_regular(path) or path.is_dir():
             try:

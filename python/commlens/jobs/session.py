@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.jobs import causes, launchers, probe, process
 from commlens.jobs.causes import EndedJob, Result, explain
@@ -20,6 +21,7 @@ from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
+from commlens.knowledge.secrets import mask_variables, mask_words
 
 _GPU_OFF = "gpu-aware-mpi-off"
 
@@ -55,14 +57,21 @@ class Session:
                 raise CommlensError("--record '': name a file")
             if name and not self.settings.dry_run:
                 RecordFile.of_user(Path(name), self.settings.out)
+            if trace := entry.options.text("trace"):
+                outputs.check(Path(trace), outputs.TIMELINE, "--trace")
+                if name and Path(trace).resolve() == Path(name).resolve():
+                    raise CommlensError(
+                        f"--trace {trace}: it is the file of --record; name another one"
+                    )
         jobs = resolve(entries, self.native, self.launcher.allocation)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
 
     def print_command(self, job: JobSpec, record_file: Path) -> None:
-        """Prints what would be run, as a line for a shell."""
-        variables = [f"{name}={shlex.quote(value)}" for name, value in job.environment.items()]
-        print(*variables, shlex.join(self._command(job, record_file)))
+        """Prints what would be run, as a line for a shell, without secrets."""
+        environment = mask_variables(job.environment)
+        variables = [f"{name}={shlex.quote(value)}" for name, value in environment.items()]
+        print(*variables, shlex.join(mask_words(self._command(job, record_file))))
 
     def run(
         self, job: JobSpec, record_file: RecordFile, why_end: process.WhyEnd = lambda _: ""
@@ -168,7 +177,7 @@ class Session:
     def _not_run(self, job: JobSpec, launcher: str) -> str:
         """The message on a launcher that has done something else than to run the program."""
         if job.launcher_arguments:
-            arguments = shlex.quote(shlex.join(job.launcher_arguments))
+            arguments = shlex.quote(shlex.join(mask_words(job.launcher_arguments)))
             return causes.of_job("program-not-run", launcher=launcher, arguments=arguments)
         program, mpi = self.launcher.program, self.native.about.mpi
         return causes.of_job("other-launcher", launcher=launcher, program=program, mpi=mpi)

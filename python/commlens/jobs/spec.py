@@ -15,6 +15,7 @@ from commlens.base.errors import CommlensError
 from commlens.base.text import plural, whole_number
 from commlens.jobs.native import Native
 from commlens.knowledge.launchers import MANAGERS, Manager
+from commlens.knowledge.secrets import mask_words
 from commlens.machine.system import System
 
 MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
@@ -187,8 +188,8 @@ class JobSpec:
         ]
 
     def __str__(self) -> str:
-        """`latency --memory host --ranks 2`, as `commlens run` takes it."""
-        return shlex.join([self.benchmark, *self.words()])
+        """`latency --memory host --ranks 2`, as `commlens run` takes it; without secrets."""
+        return shlex.join(mask_words([self.benchmark, *self.words()]))
 
     def program(self, native: Path, record_file: Path | None = None) -> list[str]:
         """The command line of the native program on each rank."""
@@ -262,12 +263,13 @@ def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[st
     for setting in settings:
         name, is_whole, value = setting.partition("=")
         if not is_whole or not is_variable(name):
+            shown = mask_words([setting])[0]
             raise CommlensError(
-                f"{option} {setting!r}: write NAME=VALUE with the name of a variable, "
+                f"{option} {shown!r}: write NAME=VALUE with the name of a variable, "
                 "as in UCX_TLS=all"
             )
         if name in environment:
-            raise CommlensError(f"{option} {setting}: {name} is set twice; leave one of them out")
+            raise CommlensError(f"{option} {name}: it is set twice; leave one of them out")
         environment[name] = value
     return environment
 

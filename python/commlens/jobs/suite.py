@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Union
 
 from commlens import knowledge
-from commlens.base import user_yaml
+from commlens.base import inputs, user_yaml
 from commlens.base.errors import CommlensError
+from commlens.base.outputs import is_name
 from commlens.base.text import whole_number
 from commlens.jobs.spec import (
     FORMER_NAMES,
@@ -34,6 +35,7 @@ _SUITE: dict[str, _Kind] = {
     "runs": (list, "a list (`- benchmark: latency`)"),
     "name": _TEXT,
     "description": _TEXT,
+    "needs_gpu": _TEXT,
 }
 _ENTRY: dict[str, _Kind] = {
     "benchmark": (str, "a name from `commlens list`"),
@@ -52,6 +54,7 @@ class Suite:
     name: str
     description: str
     entries: Sequence[JobSpec]
+    needs_gpu: bool = False  # else nothing of it is worth to be run
 
 
 def is_suite(name: str) -> bool:
@@ -69,7 +72,7 @@ def load(name: str) -> Suite:
     a mistake in it."""
     if name in shipped():
         return parse(shipped()[name], f"{name}.yaml")
-    return parse(user_yaml.read(Path(name)), name)
+    return parse(inputs.read_text(Path(name), kind=inputs.YAML), name)
 
 
 def of_names(names: Sequence[str]) -> Suite:
@@ -82,7 +85,9 @@ def of_names(names: Sequence[str]) -> Suite:
     if len(suites) == 1:
         return suites[0]
     joined = "-".join(suite.name for suite in suites)
-    return Suite(joined[:_LONGEST_NAME], "", [entry for suite in suites for entry in suite.entries])
+    entries = [entry for suite in suites for entry in suite.entries]
+    needs_gpu = any(suite.needs_gpu for suite in suites)
+    return Suite(joined[:_LONGEST_NAME], "", entries, needs_gpu)
 
 
 def parse(text: str, source: str) -> Suite:
@@ -98,14 +103,14 @@ def parse(text: str, source: str) -> Suite:
         _name(data.get("name"), source),
         data.get("description", ""),
         [_entry(run, f"{source}, entry {number}") for number, run in enumerate(data["runs"], 1)],
+        data.get("needs_gpu", "").lower() in _TRUE,
     )
 
 
 def _name(given: str | None, source: str) -> str:
     """That of the folder for its records. Raises CommlensError for what can be none."""
     name = Path(source).stem if given is None else given
-    is_sound = name.isprintable() and "/" not in name and not name.startswith((".", "-"))
-    if not name or not is_sound or len(name.encode()) > _LONGEST_NAME:
+    if not is_name(name):
         subject = f"the file's name {name!a}" if given is None else f"'name' {name!a}"
         raise CommlensError(
             f"{source}: {subject} cannot be that of a folder; write a short 'name' without slashes"

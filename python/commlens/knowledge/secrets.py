@@ -36,8 +36,8 @@ _IS_KEY = re.compile(
     f"{{{_SECRETS.shortest_secret},}}"
 )
 _IN_VALUE = re.compile(
-    rf":[^@]*@|(?i:{_WORDS})[=:]|-----BEGIN"
-    rf"|\A(?=.{{{_SECRETS.shortest_key}}})(?:{_KEYS})",
+    rf":[^@]*@|(?i:{_WORDS})[=: ]|-----BEGIN|(?<![A-Za-z0-9])"
+    rf"(?:(?i:{_NAMES})=|(?=.{{{_SECRETS.shortest_key}}})(?:{_KEYS}))",
     re.DOTALL,
 )
 _IS_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")

@@ -10,8 +10,8 @@ often the job was launched, since launches differ more than samples:
   for on top, as launches of one program may differ by as much.
 - 1 or 2 launches, each side its own: nothing can be said.
 
-An interval over samples takes at least 6 of them. What does not differ is a tie: the measurements
-do not show which is better.
+An interval over samples takes at least 6 of them. What does not differ is a tie where the interval
+lies within 3% of 1, and else inconclusive: the measurements do not show which is better.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from functools import cached_property
 from itertools import product
 from typing import Literal, NamedTuple
@@ -29,7 +30,7 @@ from commlens.model.record import Record
 from commlens.model.results import Statistic
 from commlens.model.start import Metric
 
-TIE, INCONCLUSIVE = "tie", "inconclusive"
+THRESHOLD = 0.03  # of a ratio: within it two sides are the same, unless another is asked for
 ALLOWANCE = 2.0  # by how much launches of one program may differ
 FEWEST_APART = 3  # launches of a side of its own: one may be slow by any factor on a busy machine
 Basis = Literal["launches", "samples", "few launches"]
@@ -47,6 +48,30 @@ class Ratio(NamedTuple):
     def leaves_out_1(self) -> bool:
         """Whether the interval excludes a ratio of 1."""
         return self.low > 1 or self.high < 1
+
+
+class Verdict(str, Enum):
+    """What a comparison of a case found."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    INCONCLUSIVE = "inconclusive"
+
+
+_TIES = {Verdict.SAME: "tie", Verdict.INCONCLUSIVE: Verdict.INCONCLUSIVE.value}
+
+
+def verdict_of(interval: Ratio | None, p_value: float, threshold: float = THRESHOLD) -> Verdict:
+    """The one function that decides, by the interval of a ratio and the p value, which is corrected
+    where there are several cases."""
+    if interval is None:
+        return Verdict.INCONCLUSIVE
+    if 1 / (1 + threshold) <= interval.low and interval.high <= 1 + threshold:
+        return Verdict.SAME
+    if interval.leaves_out_1 and p_value < rank_test.DECISION:
+        return Verdict.SLOWER if interval.low > 1 else Verdict.FASTER
+    return Verdict.INCONCLUSIVE
 
 
 class Difference:
@@ -83,22 +108,28 @@ class Difference:
         return self._interval(rank_test.LEVEL)
 
     @cached_property
-    def differs(self) -> bool:
+    def verdict(self) -> Verdict:
         """Of this case alone; several together are corrected for their number."""
-        interval = self._interval(rank_test.DECISION)
-        return interval is not None and interval.leaves_out_1
+        decisive = self._interval(rank_test.DECISION)
+        is_sure = decisive is not None and decisive.leaves_out_1
+        return verdict_of(self.interval, 0.0 if is_sure else 1.0)
+
+    @property
+    def differs(self) -> bool:
+        """Whether one of the two is better."""
+        return self.verdict not in _TIES
 
     @property
     def tie(self) -> str:
-        """Empty where the two differ; else `tie`, or `inconclusive` for too few launches."""
-        if self.differs:
-            return ""
-        return INCONCLUSIVE if self.basis == "few launches" else TIE
+        """Empty where the two differ; else `tie` where they are the same, or `inconclusive`."""
+        return _TIES.get(self.verdict, "")
 
     @property
     def why_tie(self) -> str:
         """`2 and 20 samples: too few`, or of what the intervals overlap."""
         first, second = self.launches
+        if self.verdict is Verdict.SAME:
+            return f"within {THRESHOLD:.0%}"
         if self.basis == "few launches":
             return f"{first} and {second} launches: too few"
         if self.basis == "launches":

@@ -11,13 +11,15 @@ from array import array
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from io import BytesIO, StringIO
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from commlens.base.errors import CommlensError
+from commlens.base.inputs import open_input, read_text
 from commlens.model.profile import Profile
 from commlens.model.record import Record
 from commlens.model.start import Start
@@ -26,7 +28,7 @@ DATA_URL = "data:application/gzip;base64,"
 _PAGE = b"<!doctype html>"
 _LINK = re.compile(rf'<a class="(\w+)" download="([^"]*)\.gz" href="{DATA_URL}([\w+/=]*)"')
 RECORDS, DOCTOR = "records", "doctor"  # classes of links
-_MOST_BYTES = 2**28  # of one file, unpacked: a small page could hold far more than a memory does
+_MOST_BYTES = 2**28  # of a page, and of a file in it: a small one could hold more than a memory
 
 
 def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
@@ -84,9 +86,9 @@ def _plain(value: Any) -> Any:
 def is_page(file: Path) -> bool:
     """Whether it may be a report."""
     try:
-        with file.open("rb") if file.is_file() else BytesIO() as stream:
+        with open_input(file, most_bytes=_MOST_BYTES) as stream:
             return stream.read(64).lstrip().lower().startswith(_PAGE)
-    except (OSError, ValueError):
+    except (OSError, CommlensError):
         return False  # whoever reads it reports what is wrong with it
 
 
@@ -95,7 +97,7 @@ def unpacked(file: Path, kind: str = RECORDS) -> Iterator[tuple[str, list[str]]]
 
     Raises ValueError for a page without any, and for data that is damaged or too large.
     """
-    links = _LINK.findall(file.read_text(encoding="utf-8", errors="replace"))
+    links = _LINK.findall(read_text(file, most_bytes=_MOST_BYTES, is_lenient=True))
     if not links:
         raise ValueError("a page without records in it")
     for link_class, name, data in links:

@@ -76,13 +76,14 @@ def _part(part: Part, members: Sequence[Record]) -> Part:
 
 
 def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
-    """The median of what the launches found."""
+    """The median of what the launches found, without those that were exceeded unless all were."""
     same = [
         other
         for member in members
         for other in member.ceilings
         if (other.part, other.name) == (ceiling.part, ceiling.name)
     ]
+    same = [other for other in same if not other.is_exceeded] or same
     metrics = {
         name: median(other.metrics[name] for other in same if name in other.metrics)
         for name in ceiling.metrics
@@ -92,6 +93,7 @@ def _ceiling(ceiling: Ceiling, members: Sequence[Record]) -> Ceiling:
         ceiling,
         time_us=median(other.time_us for other in same),
         fraction=median(other.fraction for other in same),
+        ceiling_exceeded=same[0].is_exceeded,
         metrics=metrics,
         rate=median(rates) if rates else None,
     )

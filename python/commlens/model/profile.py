@@ -34,6 +34,7 @@ Ending = Literal[
     "exit without MPI_Finalize",
 ]
 INITIALIZATION = "initialization"  # the group of MPI_Init and MPI_Finalize
+_SHORTEST_S = 1.0  # communication and computation that say something of a program
 
 
 @dataclass(frozen=True)
@@ -255,6 +256,23 @@ class Profile(ProfileStruct, frozen=True):
         """Seconds outside MPI, per entry of `placement`."""
         inside = self.in_functions(self.functions)
         return [max(0.0, total - in_mpi) for total, in_mpi in zip(self.total_s, inside)]
+
+    @cached_property
+    def wall_s(self) -> float:
+        """Seconds from MPI_Init to MPI_Finalize, mean over ranks: all shares are of it."""
+        return mean(self.total_s)
+
+    @cached_property
+    def too_short(self) -> str:
+        """Why the run says nothing of the program; empty where it does."""
+        starting = mean(self.in_functions(self.initializing))
+        if self.wall_s - starting < _SHORTEST_S:
+            took = f"{self.wall_s - starting:.3g} s of communication and computation"
+            return f"too short to judge: {took}, and findings need {_SHORTEST_S:g} s"
+        if starting > self.wall_s / 2:
+            share = 100 * starting / self.wall_s
+            return f"too short to judge: MPI_Init and MPI_Finalize are {share:.0f}% of the run"
+        return ""
 
     @cached_property
     def queued_s(self) -> list[float]:

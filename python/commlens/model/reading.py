@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import TextIOWrapper
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Union
@@ -15,6 +17,7 @@ import msgspec
 from msgspec.structs import force_setattr
 
 from commlens.base.errors import CommlensError, reason
+from commlens.base.inputs import open_input
 from commlens.base.json_line import NotJsonError, decode
 from commlens.base.text import plural
 from commlens.model import embedded
@@ -24,6 +27,9 @@ from commlens.model.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLin
 
 _MOST_PROBLEMS = 20  # of a file
 _LONGEST_NAME = 200
+_MOST_FOLDERS, _DEEPEST = 10_000, 4
+TRIALS = "trials"  # a folder of a search
+_MOST_BYTES = 4 << 30  # far more than a hundred thousand records
 _TELL_EACH = 10_000  # lines: a file of fewer is read at once
 _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
 _ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
@@ -221,37 +227,49 @@ def _files(path: Path) -> list[Path]:
     try:
         if not path.is_dir():
             return [path]
-        files = sorted(path.glob("*.jsonl"))
-        below = [] if files else {file.parent for file in path.glob("*/*.jsonl")}
-        folders = sorted(below, key=lambda folder: -folder.stat().st_mtime)
+        files = record_files(path)
     except (OSError, ValueError) as error:  # of a name that is too long
         why = reason(error) if isinstance(error, OSError) else error
         raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
     if not files:
-        where = f"; the newest in a folder of it are in {folders[0]}" if folders else ""
-        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl){where}")
+        raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
+    return files
+
+
+def record_files(folder: Path) -> list[Path]:
+    """The files *.jsonl in it and in the folders below it, as suites and jobs have folders of their
+    own; the trials of a search only where that is named itself."""
+    files: list[Path] = []
+    for number, (place, below, names) in enumerate(os.walk(folder)):
+        if number == _MOST_FOLDERS:
+            raise CommlensError(
+                f"{folder} has over {_MOST_FOLDERS:,} folders: name one with records"
+            )
+        here = Path(place)
+        depth = len(here.parts) - len(folder.parts)
+        below[:] = sorted(
+            name for name in below if depth < _DEEPEST and (not depth or name != TRIALS)
+        )
+        files += sorted(here / name for name in names if name.endswith(".jsonl"))
     return files
 
 
 def _lines(file: Path, tell: Tell) -> Iterator[str]:
-    try:
-        if file.exists() and not file.is_file():
-            raise CommlensError(
-                f"{file} is a device or a pipe: write what it holds to a file, and name that"
-            )
-        with file.open("rb") as beginning:
-            first = beginning.readline(2**16)
-        _refuse_other_formats(file, first)
-        with file.open(encoding="utf-8-sig", errors="replace") as stream:
-            for number, line in enumerate(stream, start=1):
+    kind = "a file that holds records"
+    with open_input(file, kind=kind, most_bytes=_MOST_BYTES) as stream:
+        try:
+            _refuse_other_formats(stream.readline(2**16))
+            stream.seek(0)
+            text = TextIOWrapper(stream, encoding="utf-8-sig", errors="replace")
+            for number, line in enumerate(text, start=1):
                 if number % _TELL_EACH == 0:
                     tell(f"reading {file.name}: {number:,} lines")
                 yield line
-    except OSError as error:
-        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
+        except OSError as error:
+            raise CommlensError(f"{file} cannot be read: {reason(error)}") from None
 
 
-def _refuse_other_formats(file: Path, first: bytes) -> None:
+def _refuse_other_formats(first: bytes) -> None:
     """Raises ValueError for what would be a problem in each of its lines."""
     if first.startswith(_GZIP):
         raise ValueError("compressed by gzip: unpack it first (gunzip)")

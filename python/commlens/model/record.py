@@ -163,6 +163,17 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         return max(whole, key=lambda ceiling: ceiling.fraction, default=None)
 
     @property
+    def valid_ceilings(self) -> tuple[Ceiling, ...]:
+        """Those that the operation has not exceeded."""
+        return tuple(ceiling for ceiling in self.ceilings if not ceiling.is_exceeded)
+
+    @property
+    def valid_ceiling(self) -> Optional[Ceiling]:
+        """The tightest ceiling, unless it was exceeded: what findings and pictures use."""
+        ceiling = self.ceiling
+        return None if ceiling is None or ceiling.is_exceeded else ceiling
+
+    @property
     def has_parts_within(self) -> bool:
         """Whether its parts were measured within the operation."""
         return any(part.within for part in self.parts)
@@ -220,6 +231,13 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         if measured:
             return measured.median
         return ideal / self.together_s if self.together_s else None
+
+
+def is_noise(share: Statistic) -> bool:
+    """Whether its interval, or without one its range, spreads by more than the whole."""
+    if share.ci_low is None or share.ci_high is None:
+        return share.max - share.min > 1
+    return share.ci_high - share.ci_low > 1
 
 
 class CaseKey(NamedTuple):

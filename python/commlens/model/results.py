@@ -258,6 +258,7 @@ class Ceiling(Strict, frozen=True):
     rate: Absent[Positive] = None
     unit: Absent[Name] = None
     library: bool = False
+    ceiling_exceeded: Absent[bool] = None
 
     # What __post_init__ checks, for the JSON schema.
     rules: ClassVar[Mapping[str, Any]] = {
@@ -274,3 +275,8 @@ class Ceiling(Strict, frozen=True):
             raise ValueError("rate and unit belong together")
         if self.part is None and self.rate is None:
             raise ValueError("the ceiling of an operation has a rate")
+
+    @property
+    def is_exceeded(self) -> bool:
+        """Whether the operation was faster: then it is not what the hardware can do."""
+        return self.fraction > 1 if self.ceiling_exceeded is None else self.ceiling_exceeded

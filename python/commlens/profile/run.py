@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -120,22 +121,35 @@ def _remove(folder: Path) -> None:
 
 
 def _run(command: Sequence[str], requests: list[int]) -> int:
-    """The status of the command, which has our streams. Signals are passed on to it, once each."""
-    try:
-        process = subprocess.Popen(command)
-    except OSError as error:
-        raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
+    """The status of the command, which has our streams. Signals are passed on to it, once each, and
+    what outlives it then is ended, such as a launcher that a script has started. Nothing of it
+    outlives this process."""
+    mark = uuid.uuid4().hex
+    with process.guard(mark):
+        try:
+            launcher = subprocess.Popen(command, env={**os.environ, process.MARK: mark})
+        except OSError as error:
+            raise CommlensError(f"{command[0]} cannot be started: {error.strerror}") from None
+        status, is_signaled = _awaited(launcher, requests)
+        if is_signaled or status < 0:
+            process.end_members(mark)
+    return status if status >= 0 else 128 - status
+
+
+def _awaited(launcher: subprocess.Popen[bytes], requests: list[int]) -> tuple[int, bool]:
+    """Its status, and whether there was a signal."""
     due: dict[int, float] = {}  # when a signal is passed on
+    is_signaled = False
     while True:
         with suppress(subprocess.TimeoutExpired):
-            status = process.wait(_POLL_S)
-            return status if status >= 0 else 128 - status
+            return launcher.wait(_POLL_S), is_signaled
+        is_signaled = is_signaled or bool(requests)
         while requests:
             number = requests.pop(0)
             if number != signal.SIGINT:  # the terminal sends it to the launcher too
                 due.setdefault(number, time.monotonic() + _FORWARD_AFTER_S)
         for number in [number for number, when in due.items() if when <= time.monotonic()]:
-            process.send_signal(number)
+            launcher.send_signal(number)
             due[number] = float("inf")
 
 

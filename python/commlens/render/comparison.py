@@ -16,8 +16,9 @@ from commlens.base.terminal import console, echo
 from commlens.base.text import format_ratio, format_value, labelled, plural, printable
 from commlens.compare.matching import Matched, Missing, Side, case_names
 from commlens.compare.references import Beside, Source, beside
-from commlens.compare.verdicts import ComparisonResult, Row, Verdict
-from commlens.model import Statistic, case_key, launches_of, over_launches
+from commlens.compare.verdicts import ComparisonResult, Row
+from commlens.model import case_key, launches_of, over_launches
+from commlens.model.comparison import Verdict
 from commlens.render.markdown import section
 from commlens.render.table import Column, Line, Lines, Table, Thing, data
 from commlens.render.terminal import print_things
@@ -123,7 +124,12 @@ def _ratio(value: float) -> str:
 COLUMNS: tuple[Column[Row], ...] = (
     Column("case", lambda row: row.name, left=True, wraps=True, key="case"),
     data("other", lambda row: row.other),
-    Column("metric", lambda row: labelled(row.case.metric.label, row.case.metric.unit)),
+    Column(
+        "metric",
+        lambda row: labelled(row.case.metric.label, row.case.metric.unit),
+        folds=True,
+        once=lambda row: row.case.metric,
+    ),
     data("metric", lambda row: row.case.metric.name),
     data("unit", lambda row: row.case.metric.unit),
     data("better", lambda row: row.case.metric.better),
@@ -155,7 +161,7 @@ COLUMNS: tuple[Column[Row], ...] = (
         key="verdict",
     ),
     data("launches_needed", lambda row: row.launches_needed),
-    Column("what to do", lambda row: row.why, left=True, style="dim", wraps=True, if_any=True),
+    Column("what to do", lambda row: row.why, left=True, style="dim", folds=True, if_any=True),
 )
 
 
@@ -197,25 +203,8 @@ def published_comparison_of(side: Side, source: Source) -> Comparison:
     return Comparison([table], after={"missing": [absent._asdict() for absent in missing]})
 
 
-def _statistic(row: Beside) -> Statistic | None:
-    return row.record.statistics.get(row.figure.metric)
-
-
-def _lies(row: Beside) -> str | None:
-    """Where ours lies: whether the published value is within what our launches or samples gave."""
-    statistic = _statistic(row)
-    if row.ratio is None:
-        return "another size or memory"
-    if statistic is None:
-        return None
-    low, high = statistic.drawn
-    if row.figure.value < low:
-        return "ours is above"
-    return "ours is below" if row.figure.value > high else "within our interval"
-
-
 def _drawn(row: Beside) -> str | None:
-    statistic = _statistic(row)
+    statistic = row.statistic
     if statistic is None:
         return None
     return " to ".join(format_value(end, row.metric.unit) for end in statistic.drawn)
@@ -236,6 +225,6 @@ _PUBLISHED_COLUMNS: tuple[Column[Beside], ...] = (
     data("as_printed", lambda row: row.figure.as_printed),
     data("printed_unit", lambda row: row.figure.printed_unit),
     Column("ratio", lambda row: row.ratio, format=format_ratio, key="ratio"),
-    Column("where ours lies", _lies, left=True),
+    Column("where ours lies", lambda row: row.lies, left=True),
     Column("published for", lambda row: row.figure.where, left=True, wraps=True, key="where"),
 )

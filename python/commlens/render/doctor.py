@@ -6,6 +6,7 @@ The structs are evaluated by Python 3.9 too, as in model/start.py.
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, Optional
 import msgspec
 from rich.console import Console
 
-from commlens.base.errors import CommlensError, reason
+from commlens.base.inputs import read_text
 from commlens.base.json_line import decode
 from commlens.base.text import plural, printable
-from commlens.findings.finding import WIDEST, Evidence, Finding, Quote, Severity
+from commlens.findings.finding import MOST, WIDEST, Evidence, Finding, Quote, Severity, hint
 from commlens.model import embedded
+from commlens.model.reading import record_files
 from commlens.render.show import STYLES, leveled
 from commlens.render.table import Line, Lines
 from commlens.render.terminal import print_things
@@ -32,11 +34,12 @@ if TYPE_CHECKING:
 
 FILE = "doctor.json"  # what --out FOLDER writes there, beside the records of short runs
 _MOST_QUOTES = 6
-_MOST_BYTES = 2**24
 _STYLES = {**STYLES, "ok": "green", "not applicable": "dim"}
 _COLUMN = max(map(len, _STYLES))
 _LEVELS = {"error": "problem", "warning": "problem", "note": "advice"}
 _LONGEST_QUOTE = 300
+_NOT_APPLICABLE = "not applicable"
+_MOST_REASONS = 3
 
 
 class Progress:
@@ -52,13 +55,14 @@ class Progress:
         print_things(self._console, [Lines(lines)])
 
     def add(self, outcome: RuleOutcome) -> None:
-        """Prints the line of a rule."""
+        """Prints the line of a rule, unless it is not applicable here."""
         rule, verdict = outcome.rule, outcome.verdict
+        if verdict == _NOT_APPLICABLE:
+            return
         lines: list[Line] = [[(rule.section, "bold")]] if rule.section != self._section else []
         self._section = rule.section
-        reason = f": {outcome.reason}" if verdict == "not applicable" else ""
         head = (f"  {verdict:<{_COLUMN}}  ", _STYLES[verdict])
-        lines.append([head, (rule.when.rstrip("."), ""), (reason, "dim")])
+        lines.append([head, (rule.when.rstrip("."), "")])
         print_things(self._console, [Lines(lines)])
 
 
@@ -75,15 +79,32 @@ def _described(machine: Machine) -> str:
     return f"{machine.host}: {', '.join(filter(None, parts))}"
 
 
-def print_findings(examination: Examination, proofs: dict[int, Proof], console: Console) -> None:
-    """Prints the findings, the worst first, and how many checks there were."""
-    lines: list[Line] = []
-    for finding in examination.findings:
+def print_findings(
+    examination: Examination, proofs: dict[int, Proof], console: Console, *, every: bool
+) -> None:
+    """Prints the findings, the worst first and not too many unless `every`, and how many checks
+    there were."""
+    skipped = [outcome.reason for outcome in examination.outcomes if outcome.reason]
+    lines: list[Line] = [[(_why_skipped(skipped), "dim")]] if skipped else []
+    shown = examination.findings if every else examination.findings[:MOST]
+    for finding in shown:
         level = _LEVELS[finding.severity]
         head = _wrapped(f"{level}: {finding.sentence} [{finding.code}]", "  ")
         lines += [[], *leveled(level, [*head, *_below(finding, proofs.get(id(finding)))])]
+    if rest := hint(len(examination.findings) - len(shown), "doctor"):
+        lines += [[], [(rest, "dim")]]
     summary = _summary([outcome.verdict for outcome in examination.outcomes])
     print_things(console, [Lines([*lines, [], [(summary, "")]])])
+
+
+def _why_skipped(reasons: Sequence[str]) -> str:
+    """`not applicable: 71 checks (40: there is no GPU; 12: MPI does not use UCX here; ...)`"""
+    counts = Counter(reasons)
+    # The last outcome is that of the short runs: why there were none is always said.
+    common = [reasons[-1], *(reason for reason, _ in counts.most_common(_MOST_REASONS))]
+    named = "; ".join(f"{counts[reason]}: {reason}" for reason in dict.fromkeys(common))
+    others = "; ..." if len(counts) > len(set(common)) else ""
+    return f"{_NOT_APPLICABLE}: {plural(len(reasons), 'check')} ({named}{others})"
 
 
 def _below(finding: Finding, proof: Proof | None) -> Iterator[str]:
@@ -221,7 +242,7 @@ def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
             except ValueError as error:
                 file = path if path.is_file() else path / name
                 result.problems.append(f"{file}: not what commlens doctor writes ({error})")
-        is_without = path.suffix == ".json" or (path.is_dir() and not any(path.glob("*.jsonl")))
+        is_without = path.suffix == ".json" or (path.is_dir() and not record_files(path))
         if not (texts and is_without):
             with_records.append(path)
     return with_records, result
@@ -230,17 +251,8 @@ def examined(paths: Iterable[Path]) -> tuple[list[Path], Examined]:
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
     file = path / FILE if path.is_dir() else path
     if path.suffix == ".json" or (path.is_dir() and file.is_file()):
-        yield file.name, _read(file)
+        yield file.name, read_text(file, kind="what doctor wrote", is_lenient=True)
     elif path.is_file() and embedded.is_page(path):
         with suppress(ValueError):  # of a page that is damaged: who reads its records says so
             for name, lines in embedded.unpacked(path, embedded.DOCTOR):
                 yield name, "".join(lines)
-
-
-def _read(file: Path) -> str:
-    try:
-        if file.stat().st_size > _MOST_BYTES:
-            raise CommlensError(f"{file} is too large for what doctor writes")
-        return file.read_text(encoding="utf-8-sig", errors="replace")
-    except OSError as error:
-        raise CommlensError(f"{file} cannot be read: {reason(error)}") from None

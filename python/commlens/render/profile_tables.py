@@ -4,19 +4,19 @@ over ranks."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from commlens.base.text import format_bytes, format_count, plural
-from commlens.compare.references import load
+from commlens.compare.references import Source
 from commlens.findings import findings
 from commlens.findings.finding import finding_lines
+from commlens.findings.view import calls
 from commlens.model.profile import (
     Caller,
     CallSite,
-    Communicators,
     Function,
     Imbalance,
     Profile,
@@ -24,6 +24,7 @@ from commlens.model.profile import (
     imbalance_of,
     mean,
 )
+from commlens.render.published_profile import published_tables
 from commlens.render.table import Column, Lines, Table, Thing
 
 _MOST_CALL_SITES = 30
@@ -32,27 +33,38 @@ _MOST_FUNCTIONS = 4  # of a rank that are columns
 _LEAST_SHARE = 0.01  # of the time, for a column
 _MOST_FUNCTIONS_OF_REGION = 3
 _ADDRESS = re.compile(r"\+0x[0-9a-f]+$")
-_SHARE, _IMBALANCE = "Time %", "Imb. Time %"  # of a published profile
-_LEADING = 2  # functions of MPI that take most of a published profile: a profile like it has them
 _LEAST_PERCENT = 0.1
+_TOTAL = "Total (MPI_Init to MPI_Finalize)"
+_COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
+_POSTS = re.compile(
+    r"MPI_(I(?!n(fo|it|ter)|s_|m?probe)|R(put|get|accumulate)|Comm_idup|File_i|Start)\w*"
+)
+_MOST_PEERS = 8  # rows and columns of the matrix
 
 _seconds = "{:.6f}".format
 _percent = "{:.1f}%".format
 _calls = "{:,.1f}".format
 
 
-def profile_things(profile: Profile) -> Iterator[Thing]:
-    """Everything that `commlens profile` and `commlens show` print of a profile."""
+def profile_things(
+    profile: Profile, every: bool = False, reference: Source | None = None
+) -> Iterator[Thing]:
+    """Everything that `commlens profile` and `commlens show` print of a profile.
+
+    `every`: also functions that take next to no time; `reference`: whose profile is put beside it.
+    """
     yield Lines([[(line, "")] for line in _head(profile)])
     for finding in findings(profiles=[profile]):
         yield Lines([[], *([(line, "")] for line in finding_lines(finding, "finding"))])
-    yield time_table(profile)
-    for table_of in (_bytes_table, waiting_table, call_sites_table, regions_table, ranks_table):
+    yield time_table(profile, every)
+    tables_of = (_bytes_table, waiting_table, call_sites_table, regions_table, peers_table)
+    for table_of in (*tables_of, ranks_table):
         table: Table[Any] = table_of(profile)
         if table.rows:
             yield table
-    for published in published_tables(profile):
-        yield from (Lines([[]]), published)
+    if reference is not None:
+        for published in published_tables(profile, reference):
+            yield from (Lines([[]]), published)
 
 
 def _head(profile: Profile) -> Iterator[str]:
@@ -63,6 +75,8 @@ def _head(profile: Profile) -> Iterator[str]:
         count = f"up to {profile.threads} threads"
         yield f"# {count} of a rank call MPI: times are means over its threads"
     yield from (f"# {warning}" for warning in profile.warnings)
+    if profile.too_short:
+        yield f"# {profile.too_short}"
 
 
 class _Line(NamedTuple):
@@ -79,26 +93,45 @@ class _Line(NamedTuple):
         """The part of the whole."""
         return _part(self.part_s, self.whole_s)
 
+    @property
+    def us_per_call(self) -> float | None:
+        """Of a function or a region."""
+        return 1e6 * self.part_s / self.calls if self.calls and self.time else None
 
-def time_table(profile: Profile) -> Table[_Line]:
-    """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py."""
-    total = mean(profile.total_s)
+
+def time_table(profile: Profile, every: bool = False) -> Table[_Line]:
+    """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py.
+
+    `every`: also functions that take less than _LEAST_PERCENT of the time, which are one row else.
+    """
+    total = profile.wall_s
     outside = imbalance_of(profile.outside_s)
     calls = sum(function.mean_calls for function in profile.functions)
     rows = [
-        _Line("Total", None, total, total, calls),
-        *_group("MPI", profile.communicating, profile),
-        *_group("MPI's start and end", profile.initializing, profile),
+        _Line(_TOTAL, None, total, total, calls),
+        *_group("MPI", profile.communicating, profile, every),
+        *_group("MPI's start and end", profile.initializing, profile, every=True),
         _Line("USER (outside MPI)", outside, outside.mean_s, total, None),
     ]
     columns: list[Column[_Line]] = [
-        Column("Time %", lambda row: row.percent, format=_percent),
+        Column("Time %\nof Total", lambda row: row.percent, format=_percent),
         Column("Time", lambda row: row.part_s, "s", _seconds),
         *_IMBALANCES,
         Column("Calls", lambda row: row.calls, format=_calls),
+        Column("Per call", lambda row: row.us_per_call, "us", "{:,.2f}".format),
         _name_column("Group\n  Function"),
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, notes=_posted(profile))
+
+
+def _posted(profile: Profile) -> list[str]:
+    """Whose requests are waited for: MPI_Waitall's time is that of what MPI_Irecv has begun."""
+    waits = [call.name for call in profile.by_time if _COMPLETES.fullmatch(call.name)]
+    posting = [call for call in profile.by_time if _POSTS.fullmatch(call.name)]
+    posting.sort(key=lambda function: -function.mean_calls)
+    if not (waits and posting):
+        return []
+    return [f"requests that {' and '.join(waits)} complete: {calls(posting)}"]
 
 
 _IMBALANCES: list[Column[_Line]] = [
@@ -117,15 +150,22 @@ def _name_column(title: str) -> Column[_Line]:
     )
 
 
-def _group(name: str, functions: Sequence[Function], profile: Profile) -> Iterator[_Line]:
+def _group(
+    name: str, functions: Sequence[Function], profile: Profile, every: bool
+) -> Iterator[_Line]:
     if not functions and name != "MPI":
         return
-    total = mean(profile.total_s)
-    calls = sum(function.mean_calls for function in functions)
-    yield _Line(name, None, mean(profile.in_functions(functions)), total, calls)
-    for function in functions:
-        time = function.time
-        yield _Line(f"  {function.name}", time, time.mean_s, total, function.mean_calls)
+    total = profile.wall_s
+    number = sum(function.mean_calls for function in functions)
+    yield _Line(name, None, mean(profile.in_functions(functions)), total, number)
+    small = [call for call in functions if _part(call.time.mean_s, total) < _LEAST_PERCENT]
+    hidden = small if len(small) > 1 and not every else []
+    for call in functions[: len(functions) - len(hidden)]:  # the longest first
+        yield _Line(f"  {call.name}", call.time, call.time.mean_s, total, call.mean_calls)
+    if hidden:
+        folded = f"  {plural(len(hidden), 'more function')} (--all)"
+        number = sum(function.mean_calls for function in hidden)
+        yield _Line(folded, None, mean(profile.in_functions(hidden)), total, number)
 
 
 def _part(part: float, whole: float) -> float:
@@ -134,12 +174,22 @@ def _part(part: float, whole: float) -> float:
 
 
 def _bytes_table(profile: Profile) -> Table[Function]:
+    """Of MPI_Start and MPI_Startall communicators and memory are those of their requests."""
+    requests = [function for function in profile.functions if function.name.endswith("_init")]
+
+    def made_by(function: Function) -> list[Function]:
+        return requests if function.name.startswith("MPI_Start") else [function]
+
+    def memory(function: Function) -> str | None:
+        kinds = dict.fromkeys(kind for maker in made_by(function) for kind in maker.memory)
+        return ", ".join(kinds) or None
+
     columns: list[Column[Function]] = [
         Column("Bytes per rank", lambda function: mean(function.bytes), format=format_bytes),
         Column("Mean size", _mean_size, format=format_bytes),
         Column("Longest call", lambda function: max(function.max_s), "s", _seconds),
-        Column("Ranks", lambda function: _sizes(function.communicators)),
-        Column("Memory", lambda function: ", ".join(function.memory) or None, left=True),
+        Column("Ranks", lambda function: _sizes(made_by(function))),
+        Column("Memory", memory, left=True),
         Column("Function", lambda function: function.name, left=True),
     ]
     return Table(columns, [function for function in profile.by_time if any(function.bytes)])
@@ -150,18 +200,19 @@ def _mean_size(function: Function) -> float:
     return sum(function.bytes) / messages if messages else 0.0
 
 
-def _sizes(communicators: Communicators) -> str | None:
-    smallest, largest = communicators.min_size, communicators.max_size
-    if not isinstance(smallest, int) or not isinstance(largest, int):
+def _sizes(functions: Sequence[Function]) -> str | None:
+    used = (function.communicators for function in functions)
+    ends = (end for sizes in used for end in (sizes.min_size, sizes.max_size))
+    if not (known := [end for end in ends if isinstance(end, int)]):
         return None
-    return str(smallest) if smallest == largest else f"{smallest} to {largest}"
+    return str(known[0]) if len(set(known)) == 1 else f"{min(known)} to {max(known)}"
 
 
 def waiting_table(profile: Profile) -> Table[Function]:
     """Which part of the time of each function was spent waiting for other ranks."""
 
     def percent(function: Function) -> float:
-        return _part(mean(function.waiting_s), mean(function.time_s))
+        return _part(mean(function.waiting_s), profile.wall_s)
 
     def transfer(function: Function) -> float:
         return max(0.0, mean(function.time_s) - mean(function.waiting_s))
@@ -173,7 +224,7 @@ def waiting_table(profile: Profile) -> Table[Function]:
     columns: list[Column[Function]] = [
         Column("Time", lambda function: mean(function.time_s), "s", _seconds),
         Column("Waiting", lambda function: mean(function.waiting_s), "s", _seconds),
-        Column("Wait %", percent, format=_percent),
+        Column("Wait %\nof Total", percent, format=_percent),
         Column("Transfer", transfer, "s", _seconds),
         Column("Most waiting", lambda function: max(function.waiting_s), "s", _seconds),
         Column("Rank", rank),
@@ -189,15 +240,25 @@ def call_sites_table(profile: Profile) -> Table[CallSite]:
     waiting_in = {site.function for site in sites if site.waiting_s}  # of others it is not known
 
     def waiting(site: CallSite) -> float | None:
-        return _part(site.waiting_s, site.time_s) if site.function in waiting_in else None
+        share = _part(site.waiting_s / ranks, profile.wall_s)
+        return share if site.function in waiting_in else None
+
+    posting: dict[tuple[str, str], list[str]] = {}
+    for site in sites:
+        if _POSTS.fullmatch(site.function):
+            line = f":{site.line}" if site.line else ""
+            posting.setdefault((site.file, site.caller), []).append(site.function + line)
 
     def chain(site: CallSite) -> str:
         places: list[CallSite | Caller] = [site, *site.callers]
-        return f"{site.function} from {' < '.join(map(_place, places))}"
+        text = f"{site.function} from {' < '.join(map(_place, places))}"
+        waits = _COMPLETES.fullmatch(site.function)
+        requests = posting.get((site.file, site.caller), []) if waits else []
+        return f"{text}, requests of {', '.join(sorted(set(requests)))}" if requests else text
 
     columns: list[Column[CallSite]] = [
         Column("Time", lambda site: site.time_s / ranks, "s", _seconds),
-        Column("Wait %", waiting, format=_percent, if_any=True),
+        Column("Wait %\nof Total", waiting, format=_percent, if_any=True),
         Column("Calls", lambda site: site.calls / ranks, format=_calls),
         Column("Bytes per rank", lambda site: site.bytes / ranks, format=format_bytes),
         Column("Function called from", chain, left=True),
@@ -217,6 +278,29 @@ def _place(place: CallSite | Caller) -> str:
     return f"{place.caller}{where}"
 
 
+def peers_table(profile: Profile) -> Table[int]:
+    """Bytes from rank to rank; of many ranks, from as many consecutive ones to others."""
+    together = -(-profile.ranks // _MOST_PEERS)
+    blocks = range(-(-profile.ranks // together))
+    sent: Counter[tuple[int, int]] = Counter()
+    for peer in profile.peers:
+        sent[peer.sender // together, peer.receiver // together] += peer.bytes
+
+    def name(block: int) -> str:
+        first, last = block * together, min(profile.ranks, (block + 1) * together) - 1
+        return f"{first}" if first == last else f"{first}-{last}"
+
+    def to(receiver: int) -> Column[int]:
+        def value(sender: int) -> int | None:
+            return sent[sender, receiver] or None
+
+        return Column(f"to {name(receiver)}", value, format=format_bytes)
+
+    return Table(
+        [Column("From rank", name), *map(to, blocks)], blocks if any(sent.values()) else []
+    )
+
+
 def ranks_table(profile: Profile) -> Table[int]:
     """All ranks, or of many those with the least and the most time in MPI: for the first ones the
     others wait."""
@@ -226,7 +310,7 @@ def ranks_table(profile: Profile) -> Table[int]:
         cpu = places[index].cpu_s
         return 100 * cpu / total_s[index] if isinstance(cpu, float) and total_s[index] > 0 else None
 
-    least = _LEAST_SHARE * mean(total_s)
+    least = _LEAST_SHARE * profile.wall_s
     functions = [function for function in profile.communicating if function.time.mean_s >= least]
     columns: list[Column[int]] = [
         Column("Rank", lambda index: places[index].rank),
@@ -263,56 +347,18 @@ def regions_table(profile: Profile) -> Table[_Line]:
         Column("Time", lambda row: row.time and row.time.mean_s, "s", _seconds),
         *_IMBALANCES,
         Column("MPI", lambda row: row.part_s, "s", _seconds),
-        Column("MPI %", lambda row: row.percent, format=_percent),
+        Column("MPI %\nof Total", lambda row: row.percent, format=_percent),
         Column("Entries", lambda row: row.calls, format=_calls),
         _name_column("Region\n  Function"),
     ]
-    return Table(columns, [row for region in regions for row in _region_rows(region)])
+    rows = [row for region in regions for row in _region_rows(region, profile.wall_s)]
+    return Table(columns, rows)
 
 
-def _region_rows(region: Region) -> Iterator[_Line]:
+def _region_rows(region: Region, total: float) -> Iterator[_Line]:
     time = imbalance_of(region.time_s)
-    yield _Line(region.name, time, mean(region.mpi_s), time.mean_s, mean(region.entries))
+    yield _Line(region.name, time, mean(region.mpi_s), total, mean(region.entries))
     functions = sorted(region.functions, key=lambda function: -mean(function.time_s))
     for function in functions[:_MOST_FUNCTIONS_OF_REGION]:
         name, part_s, calls = function.name, mean(function.time_s), mean(function.calls)
-        yield _Line(f"  {name}", None, part_s, time.mean_s, calls)
-
-
-class _Share(NamedTuple):
-    """A function of a published profile beside that of this one."""
-
-    name: str
-    ours: Function | None
-    published: dict[str, float]
-
-
-def published_tables(profile: Profile) -> Iterator[Table[_Share]]:
-    """Of each published profile whose leading functions this one calls, too.
-
-    Shares of the time are compared, as times are another machine's.
-    """
-    ours = {function.name.lower(): function for function in profile.communicating}
-    total = mean(profile.total_s)
-    columns: list[Column[_Share]] = [
-        Column("Time %", lambda row: row.ours and _part(row.ours.time.mean_s, total), "", _percent),
-        Column("published", lambda row: row.published[_SHARE], format=_percent),
-        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
-        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),
-        Column("Function", lambda row: row.name, left=True),
-    ]
-    for source in load():
-        for setup, figures in groupby(source.figures, lambda figure: figure.setup):
-            theirs: dict[str, dict[str, float]] = {}
-            for figure in figures:
-                name, _, quantity = figure.quantity.partition(": ")
-                theirs.setdefault(name.rstrip("_"), {})[quantity] = figure.value
-            rows = [
-                _Share(ours[name].name if name in ours else name, ours.get(name), published)
-                for name, published in theirs.items()
-                if name.startswith("mpi_") and published.get(_SHARE, 0) >= _LEAST_PERCENT
-            ]
-            leading = sorted(rows, key=lambda row: -row.published[_SHARE])[:_LEADING]
-            if leading and all(row.ours for row in leading) and total > 0:
-                title = f"Beside it {source.name}"
-                yield Table(columns, rows, title, f"{setup}, {source.machine}")
+        yield _Line(f"  {name}", None, part_s, total, calls)

@@ -12,11 +12,12 @@ from rich.console import Console
 
 from commlens.base.errors import Status, say, status_text
 from commlens.base.terminal import echo
-from commlens.base.text import format_bytes, format_ratio, plural
+from commlens.base.text import format_bytes, plural
 from commlens.compare.references import Beside, nearest
 from commlens.jobs.run import JobRun, Ran
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record, groups, load, over_launches
+from commlens.model.reading import record_files
 from commlens.model.scaling import scalings
 from commlens.render import show
 from commlens.render.table import Column, Lines, Table
@@ -57,7 +58,7 @@ def print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
 
 def show_folder(folder: Path) -> int:
     """Prints the tables of all records in the folder of a job, and returns an exit status."""
-    files = sorted(folder.rglob("*.jsonl"))
+    files = record_files(folder)
     loaded = load(files) if files else None
     if loaded is None or not loaded.records:
         say(f"no record in {folder}")
@@ -114,7 +115,7 @@ def published_lines(records: Sequence[Record]) -> Iterator[str]:
             head = line
             yield head
         # No ratio where sizes or kinds of memory differ.
-        ratio = "" if pair.ratio is None else f" ({format_ratio(pair.ratio)})"
+        ratio = f" ({pair.verdict})" if pair.verdict else ""
         yield f"#   {figure.quantity}: {figure.as_printed}{ratio}"
 
 

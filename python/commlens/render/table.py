@@ -35,6 +35,7 @@ class Column(Generic[Row]):
     style: str | Callable[[Row], str] = ""
     optional: bool = False  # left out where the terminal is narrow
     wraps: bool = False  # broken into lines where the terminal is narrow
+    folds: bool = False  # on a line below its row, with its title, where the terminal is narrow
     if_any: bool = False  # left out where no row has a value
     once: Callable[[Row], Hashable] | None = None  # printed where this differs from the row above
     key: str = ""  # its name in CSV and JSON, which have the value itself; empty: it is not there
@@ -117,6 +118,7 @@ class Table(Generic[Row]):
         self.title, self.subtitle, self.about = title, subtitle, about
         self.notes = [(note, "dim") if isinstance(note, str) else note for note in notes]
         shown = [Cells(column, rows) for column in self.declared if column.title is not None]
+        self.folded: list[Cells] = []  # what stands below rows in a narrow terminal
         self.columns = [
             cells
             for cells in shown
@@ -132,12 +134,17 @@ class Table(Generic[Row]):
     def fitted(self, width: int) -> list[str]:
         """Leaves out optional columns for which there is no room and returns their heads.
 
-        The first have precedence. Where that does not suffice, units stand below titles, and the
-        widest columns that may be wrapped are.
+        The first have precedence. Where that does not suffice, columns that may be are folded, the
+        last first; then units stand below titles, and the widest that may be wrapped are.
         """
         room = width - INDENT + GAP
         if _widths(self.columns) <= room:
             return []
+        for cells in reversed([cells for cells in self.columns if cells.column.folds]):
+            needed = (other for other in self.columns if not other.column.optional)
+            if sum(other.least_width + GAP for other in needed) > room:
+                self.columns.remove(cells)
+                self.folded.insert(0, cells)
         required = (cells for cells in self.columns if not cells.column.optional)
         free = room - sum(cells.least_width + GAP for cells in required)
         kept, left_out = [], []

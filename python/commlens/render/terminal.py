@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -14,7 +15,7 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 
 from commlens.base.text import printable
-from commlens.render.table import GAP, INDENT, Cells, Table, Thing
+from commlens.render.table import GAP, INDENT, NOTHING, Cells, Table, Thing
 
 _AT_A_TIME = 200
 _Piece = tuple[str, str]  # text and its style
@@ -24,15 +25,17 @@ _MARGIN = " " * INDENT
 
 def print_things(console: Console, things: Iterable[Thing]) -> None:
     """Prints tables and lines, with an empty line before each table; in a file, lines are as long
-    as they are.
+    as they are, unless COLUMNS is set.
 
     Many at a time: each time Rich is called, it asks for the size of the terminal again.
     """
     rest = iter(things)
-    width = console.width if console.is_terminal else None
+    width = (
+        console.width if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else None
+    )
     while some := list(islice(rest, _AT_A_TIME)):
         pieces = (piece for thing in some for piece in _pieces(thing, width))
-        if width is not None:
+        if console.is_terminal:
             segments = [Segment(text, _style(style)) for text, style in pieces]
         else:  # a file has no styles, and Rich takes its time for each segment
             segments = [Segment("".join(text for text, _ in pieces))]
@@ -76,6 +79,10 @@ def _grid(table: Table[Any], width: int | None) -> Iterator[_Piece]:
         for line in lines:
             fixed = [_padded(text, cells.width, cells.left) for text, cells in zip(line, columns)]
             yield from _line(zip(fixed, styles))
+        for cells in table.folded:
+            if (text := cells.shown(row)) not in ("", NOTHING):
+                lines = textwrap.wrap(f"{cells.head}: {text}", (width or 0) - 3 * INDENT)
+                yield from ((f"{' ' * 3 * INDENT}{line}\n", "dim") for line in lines)
 
 
 def _wrapped(text: str, cells: Cells) -> list[str]:

@@ -163,6 +163,14 @@ class Bench:
                 if len(self.launches.find(choice, stage)) <= number and self.has_time(until):
                     self.launch(stage, choice, **how)
 
+    @property
+    def tried(self) -> tuple[int, int]:
+        """How many values were launched, alone or with others, and how many there are."""
+        launched = {pair for launch in self.launches.done for pair in launch.choice.items()}
+        settings = self.space.settings.values()
+        values = {(setting.name, value.name) for setting in settings for value in setting.values}
+        return len(values & launched), len(values)
+
     def default_again(self, until: float) -> None:
         """Now and then, so that a machine that changes does not look like a setting."""
         is_due = self._since_default >= _DEFAULT_AGAIN and self.has_time(until)

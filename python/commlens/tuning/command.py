@@ -8,10 +8,11 @@ import msgspec
 
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import echo
-from commlens.base.text import plural
+from commlens.base.text import plural, printable
 from commlens.compare import Verdict
 from commlens.jobs import process
 from commlens.jobs.session import Session
+from commlens.knowledge.secrets import mask_variables
 from commlens.tuning import fix as fix
 from commlens.tuning import output
 from commlens.tuning.bench import DEFAULT, Bench, Budget
@@ -30,6 +31,13 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
     values = [value for setting in plan.settings for value in setting.values]
     slots = Slots({name for value in values for name in value.options})
     made = Launches(folder, slots)
+    for launch in made.done:
+        if not space.has(launch.choice):
+            made.close()
+            raise CommlensError(
+                f"--resume {folder}: its journal has settings that its search has not"
+                f" ({printable(str(mask_variables(launch.choice)))[:80]}); begin another search"
+            )
     runner = Runner(session, plan.job)
     bench = Bench(runner, made, space, plan.transports, budget, plan.by_size)
     for line in plan.summary:
@@ -51,6 +59,9 @@ def tune(session: Session, plan: SearchPlan, folder: Path, budget_s: float, laun
         output.print_failures(bench)
         raise CommlensError("no launch has measured anything: nothing was tuned", Status.FAILED)
     _report(search, finals, folder)
+    is_complete = not search.skipped and not any(final.choice for final in finals)
+    if not is_complete and not any(final.is_compared for final in finals):
+        return Status.FAILED
     decided = any(final.verdict is not Verdict.INCONCLUSIVE for final in finals)
     return Status.OK if decided else Status.NOTHING_RAN
 
@@ -82,7 +93,8 @@ def show_plan(plan: SearchPlan) -> None:
     """What would be tried, and what not."""
     echo(f"commlens run {plan.job}\n")
     for setting in plan.settings:
-        names = ", ".join(value.name for value in setting.values)
+        choices = [{setting.name: value.name} for value in setting.values]
+        names = ", ".join(mask_variables(choice)[setting.name] for choice in choices)
         needs = ", ".join(f"{name}={text}" for name, text in setting.needs.items())
         with_needs = f" (with {needs})" if needs else ""
         echo(f"{setting.name}: {names}{with_needs}\n    {setting.meaning}")

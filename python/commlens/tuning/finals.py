@@ -11,9 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from commlens.compare import Side, match
-from commlens.compare.verdicts import THRESHOLD, ComparisonResult, Verdict, judge, verdict_of
+from commlens.compare.verdicts import ComparisonResult, judge
 from commlens.model import load, rank_test
-from commlens.model.comparison import FEWEST_APART, Ratio, interval_over_launches
+from commlens.model.comparison import (
+    FEWEST_APART,
+    Ratio,
+    Verdict,
+    interval_over_launches,
+    verdict_of,
+)
 from commlens.tuning.bench import DEFAULT, Bench
 from commlens.tuning.scores import Target
 from commlens.tuning.space import Choice
@@ -36,6 +42,11 @@ class Final:
     launches: tuple[int, int] = (0, 0)
     default_fails: str = ""
     comparison: ComparisonResult | None = None  # size by size
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether the choice was launched again, and the default if it works."""
+        return min(self.launches[1:] if self.default_fails else self.launches) > 0
 
     @property
     def is_recommended(self) -> bool:
@@ -93,23 +104,30 @@ def _selected(bench: Bench, target: Target, candidates: Sequence[Choice], until:
     return min(good, key=len, default=left[0])
 
 
+def verdict_between(
+    bench: Bench, target: Target, choices: tuple[Choice, Choice], stage: str = ""
+) -> tuple[Verdict, Ratio | None, tuple[list[float], list[float]]]:
+    """Whether the second choice is faster than the first; the interval of their ratio, and the
+    logarithms of their scores, one of each launch."""
+    before, after = (list(map(math.log, bench.scores(choice, target, stage))) for choice in choices)
+    interval = interval_over_launches(before, after)
+    has_test = min(len(before), len(after)) >= rank_test.FEWEST
+    p_value = rank_test.u_test(before, after) if has_test else 0.0
+    return verdict_of(interval, p_value), interval, (before, after)
+
+
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
-    default, other = (
-        [math.log(score) for score in bench.scores(choice, target, stage)]
-        for choice in (DEFAULT, winner)
-    )
+    verdict, interval, (default, other) = verdict_between(bench, target, (DEFAULT, winner), stage)
     counts = len(default), len(other)
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST_APART else Verdict.INCONCLUSIVE
         return Final(target, winner, verdict, launches=counts, default_fails=fails)
     if not min(counts):
         return Final(target, winner, Verdict.INCONCLUSIVE, launches=counts)
-    interval = interval_over_launches(default, other)
-    has_test = min(counts) >= rank_test.FEWEST
     return Final(
         target,
         winner,
-        verdict_of(interval, rank_test.u_test(default, other) if has_test else 0.0, THRESHOLD),
+        verdict,
         math.exp(rank_test.shift(default, other)),
         interval,
         counts,

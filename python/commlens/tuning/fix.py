@@ -7,7 +7,8 @@ import re
 import shlex
 from pathlib import Path
 
-from commlens.base.errors import CommlensError, reason
+from commlens.base import inputs
+from commlens.base.errors import CommlensError
 from commlens.base.text import printable
 from commlens.jobs.spec import Options, parse_environment
 from commlens.tuning.space import Change
@@ -65,11 +66,7 @@ def _launch(change: Change) -> list[str]:
 
 def read(path: Path) -> Change:
     """What a file of exports adds to a run. Raises CommlensError that names file and line."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = reason(error) if isinstance(error, OSError) else "no text in UTF-8"
-        raise CommlensError(f"--settings {path}: it cannot be read ({why})") from None
+    text = inputs.read_text(path, "--settings", "a file of exports")
     settings: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):

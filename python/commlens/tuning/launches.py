@@ -13,6 +13,7 @@ from typing import IO, NamedTuple
 import msgspec
 from msgspec.structs import asdict
 
+from commlens.base import inputs
 from commlens.base.errors import CommlensError, Status, reason
 from commlens.jobs.causes import Result
 from commlens.jobs.process import Times
@@ -20,6 +21,7 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import TIME_METRIC, Record, load
+from commlens.model.reading import TRIALS
 from commlens.tuning.scores import Slots, SlotValues
 from commlens.tuning.space import Change, Choice
 
@@ -112,12 +114,14 @@ class Launches:
 
     @property
     def _next_file(self) -> Path:
-        return self.folder / "trials" / f"{len(self.done) + len(self.others):04}.jsonl"
+        return self.folder / TRIALS / f"{len(self.done) + len(self.others):04}.jsonl"
 
 
 def _claim(folder: Path) -> IO[str]:
     """Opens the journal. Until it is closed, or this process ends, no other one can."""
     path = folder / JOURNAL
+    if path.exists():  # what has no end, and what waits for somebody, is refused
+        inputs.open_input(path, "--resume", "the folder of a search").close()
     try:
         journal = path.open("a+", encoding="utf-8", newline="\n")
     except OSError as error:
@@ -146,13 +150,13 @@ def _lines(journal: IO[str]) -> list[_Line]:
     Raises CommlensError where it is no journal.
     """
     journal.seek(0)
-    text = journal.read()
-    whole = text[: text.rfind("\n") + 1]
-    if len(whole) < len(text):
-        journal.truncate(len(whole.encode()))
     try:
+        text = journal.read()
+        whole = text[: text.rfind("\n") + 1]
+        if len(whole) < len(text):
+            journal.truncate(len(whole.encode()))
         return msgspec.json.decode(f"[{','.join(whole.splitlines())}]", type=list[_Line])
-    except msgspec.MsgspecError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise CommlensError(
             f"{journal.name}: this is no search of this version of commlens ({error})"
         ) from None

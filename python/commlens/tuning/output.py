@@ -18,13 +18,13 @@ from commlens.base.text import (
     memory_name,
     plural,
 )
-from commlens.compare.verdicts import Verdict
-from commlens.model.comparison import FEWEST_APART
+from commlens.knowledge.secrets import mask_variables, mask_words
+from commlens.model.comparison import FEWEST_APART, Verdict
 from commlens.render.comparison import comparison_of
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 from commlens.tuning.bench import DEFAULT, Bench
-from commlens.tuning.finals import Final
+from commlens.tuning.finals import Final, verdict_between
 from commlens.tuning.launches import Launch
 from commlens.tuning.scores import Reference, Slot, Target
 from commlens.tuning.search import Gain, Search
@@ -45,6 +45,11 @@ def print_target(bench: Bench, target: Target) -> None:
     if reference is None:
         return
     rows = bench.ranked(target)
+
+    def verdict(row: _Row) -> str | None:
+        choices = DEFAULT, row[1]
+        return verdict_between(bench, target, choices)[0].value if row[1] else None
+
     notes = [f"and {len(rows) - _MOST_ROWS} more"] if len(rows) > _MOST_ROWS else []
     basis = "the default" if reference.is_default else "the first choice that worked"
     notes.append(f"to default: the ratio to {basis}, below 1 is better; over"
@@ -57,6 +62,7 @@ def print_target(bench: Bench, target: Target) -> None:
         *(column for slot in slots for column in _slot_columns(bench, reference, slot)),
         Column("to default", lambda row: row[0], format=format_ratio),
         Column("launches", lambda row: len(bench.ok(row[1]))),
+        Column("verdict", verdict, left=True),
     ]
     title = f"{target.name}: {plural(len(rows), 'choice')} of settings"
     where = memory_name(target.slots[0].memory)
@@ -101,11 +107,16 @@ def print_importance(search: Search, final: Final) -> None:
     def left_out(gain: Gain) -> float | None:
         return search.left_out(final.target, final.choice, gain.setting)
 
+    def alone(gain: Gain) -> str:
+        choices = gain.base, search.bench.space.changed(gain.base, gain.setting, gain.value)
+        return verdict_between(search.bench, final.target, choices)[0].value
+
     settings = search.bench.space.settings
     columns: list[Column[Gain]] = [
         Column("setting", lambda gain: gain.setting, left=True),
         Column("best value", lambda gain: gain.value, left=True),
         Column("alone", lambda gain: gain.ratio, format=format_ratio),
+        Column("", alone, left=True),
         Column("left out of the best", left_out, format=format_ratio),
         Column("may break", lambda gain: settings[gain.setting].may_break, left=True, style="dim",
                wraps=True),
@@ -142,7 +153,11 @@ def verdict_text(bench: Bench, final: Final) -> str:
     """One sentence."""
     name, text = final.target.name, bench.space.text(final.choice)
     if not final.choice:
-        return f"{name}: nothing was better than the default; leave the settings as they are"
+        tried, values = bench.tried
+        if not tried:
+            return f"{name}: none of {plural(values, 'value')} was tried: take a longer --budget"
+        better = f"nothing was better than the default, of {tried} of {plural(values, 'value')}"
+        return f"{name}: {better} that were tried; leave the settings as they are"
     if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:
         return (f"{name}: the budget has ended before {text} was launched often enough to be sure:"
                 " --resume goes on")  # fmt: skip
@@ -232,18 +247,19 @@ def curve_of(bench: Bench, label: str, choice: Choice, slots: Sequence[Slot]) ->
 
 
 def plain(bench: Bench, final: Final) -> dict[str, Any]:
-    """As programs read it; values at each size are medians over a choice's launches."""
+    """As programs read it, without secrets; values at each size are medians over a choice's
+    launches."""
     change = bench.space.change(final.choice)
     choices = []
     for score, choice in bench.ranked(final.target):
         medians = ((slot.size, bench.median_at(slot, choice)) for slot in final.target.slots)
         figures = [{"size": size, "median": value} for size, value in medians]
         measured = {"to_default": score, "launches": len(bench.ok(choice)), "figures": figures}
-        choices.append({"choice": choice, **measured})
+        choices.append({"choice": mask_variables(choice), **measured})
     return {
         "target": final.target.name,
         "choices": choices,
-        "choice": final.choice,
+        "choice": mask_variables(final.choice),
         "verdict": final.verdict,
         "recommended": final.is_recommended,
         "ratio": final.ratio,
@@ -251,7 +267,7 @@ def plain(bench: Bench, final: Final) -> dict[str, Any]:
         "ratio_high": final.interval.high if final.interval else None,
         "launches": final.launches,
         "default_fails": final.default_fails,
-        "environment": change.environment,
-        "launcher_arguments": change.launcher_arguments,
-        "options": {name: text or "" for name, text in change.options.items()},
+        "environment": mask_variables(change.environment),
+        "launcher_arguments": mask_words(change.launcher_arguments),
+        "options": mask_variables({name: text or "" for name, text in change.options.items()}),
     }

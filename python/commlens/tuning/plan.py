@@ -9,7 +9,8 @@ from pathlib import Path
 
 import msgspec
 
-from commlens.base.errors import CommlensError, reason
+from commlens.base import inputs
+from commlens.base.errors import CommlensError
 from commlens.base.text import plural
 from commlens.jobs.launchers import physical_cores
 from commlens.jobs.native import Native
@@ -58,20 +59,19 @@ class SearchPlan(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def save(self, folder: Path) -> None:
         """Keeps it in the folder; the options of the job as words."""
         text = msgspec.json.encode(self, enc_hook=Options.words)
+        (folder / PLAN).touch(mode=0o600)  # it has what the user has set, secrets too
         (folder / PLAN).write_bytes(msgspec.json.format(text))
 
 
 def resumed(folder: Path) -> SearchPlan:
     """Raises CommlensError where there is no search."""
+    if not (folder / PLAN).exists():
+        raise CommlensError(f"--resume {folder}: there is no search; name the folder of one")
+    text = inputs.read_text(folder / PLAN, "--resume", "the folder of a search")
     try:
-        text = (folder / PLAN).read_bytes()
         return msgspec.json.decode(
             text, type=SearchPlan, dec_hook=lambda _, words: Options.parse(words)
         )
-    except OSError as error:
-        raise CommlensError(
-            f"--resume {folder}: there is no search ({reason(error)}); name the folder of one"
-        ) from None
     except msgspec.MsgspecError as error:
         raise CommlensError(f"--resume {folder}: {PLAN} cannot be read ({error})") from None
 

@@ -83,7 +83,11 @@ class Slots:
             main = record.main
             if not record.measured or main is None or main.name != (name := name or main.name):
                 continue
-            slot, statistic, ceiling = self.slot_of(record), record.statistics[name], record.ceiling
+            slot, statistic, ceiling = (
+                self.slot_of(record),
+                record.statistics[name],
+                record.valid_ceiling,
+            )
             if slot not in by_slot or main.is_better(statistic.median, by_slot[slot].median):
                 reached = ceiling.metrics.get(name) if ceiling else None
                 by_slot[slot] = SlotValue(

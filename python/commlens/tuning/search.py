@@ -42,6 +42,7 @@ class Search:
     bench: Bench
     here: Situation
     base: Choice = field(default_factory=dict)  # what everything is screened on top of
+    skipped: int = 0  # values for which there was no time
 
     def begin(self) -> None:
         """Measures the default. Raises InterruptionError."""
@@ -58,12 +59,12 @@ class Search:
         """
         end = self.bench.budget.seconds - reserve_s
         for until in (_SHARE_OF_SCREENING * end, end):  # what is over goes to more screening
-            skipped = self._screen(until)
+            self.skipped = self._screen(until)
             targets = self.bench.targets
             for number, target in enumerate(targets):
                 self._combine(target, self.bench.budget.share(len(targets) - number, end))
-        if skipped:
-            say(f"{plural(skipped, 'value')} not tried within the budget: --resume goes on")
+        if self.skipped:
+            say(f"{plural(self.skipped, 'value')} not tried within the budget: --resume goes on")
 
     def _screen(self, until: float) -> int:
         """How many values were not tried."""

@@ -13,9 +13,10 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
 from commlens import knowledge
-from commlens.base import user_yaml
+from commlens.base import inputs, user_yaml
 from commlens.base.errors import CommlensError
 from commlens.jobs.spec import Options, is_variable
+from commlens.knowledge.secrets import mask_variables, mask_words
 
 UNSET = "unset"  # the name of the value that every setting has: the default
 Kind = Literal["variable", "launcher", "option", "group"]
@@ -114,7 +115,7 @@ def curated() -> list[TuningSetting]:
 
 def load(path: Path) -> list[TuningSetting]:
     """Those of a file of the user's. Raises CommlensError that names the file and the mistake."""
-    return parse(user_yaml.read(path, "--space"), str(path))
+    return parse(inputs.read_text(path, "--space", inputs.YAML), str(path))
 
 
 def parse(text: str, where: str) -> list[TuningSetting]:
@@ -179,6 +180,13 @@ class Space:
         for setting in settings:
             self.settings.setdefault(setting.name, setting)
 
+    def has(self, choice: Choice) -> bool:
+        """Whether all of the choice is in this space."""
+        known = {
+            (name, value.name) for name in self.settings for value in self.settings[name].values
+        }
+        return set(choice.items()) <= known
+
     def change(self, choice: Choice) -> Change:
         """Of two settings that set the same variable, the later one of the space counts."""
         environment: dict[str, str] = {}
@@ -214,7 +222,7 @@ class Space:
             forms.get(self.settings[name].kind, "{}={}").format(
                 name.replace("OMPI_MCA_", ""), value
             )
-            for name, value in self.ordered(choice).items()
+            for name, value in mask_variables(self.ordered(choice)).items()
         ]
         return ", ".join(words) or "default"
 
@@ -277,7 +285,7 @@ def applicable(settings: Sequence[TuningSetting], here: Situation) -> tuple[Spac
         for value in setting.values:
             # A variable that the user or the system has set is not changed.
             others = [
-                f"the environment has {name}={here.variables[name]}"
+                f"the environment has {mask_words([f'{name}={here.variables[name]}'])[0]}"
                 for name, text in value.set.items()
                 if here.variables.get(name, text) != text
             ]

@@ -41,7 +41,7 @@ void run_solves(Run& run, const Options& options) {
   Measurement measurement = solve_measurement(run, problem, validation, [&] { return wrong_sums(problem); }, 25);
   measurement.metrics = {throughput_DOF_iter_per_s(work.dof * static_cast<double>(count)), time_ms(),
                          rank_GFLOPs(flops), memory_GBps(bytes)};
-  measurement.ceilings = {copy_ceiling(run, 4 * vector, bytes),
+  measurement.ceilings = {MemoryCeiling{.bytes = bytes, .working_set = 4 * vector},
                           GemmCeiling{.flops = flops, .gemm = {.type = DataType::f64}}};
   run.measure(measurement);
   add_solve_facts(run, problem, options, validation, work.dof);

@@ -72,7 +72,7 @@ std::vector<Part> parts(const Options& options, int ranks) {
 std::vector<CeilingRequest> ceilings(Run& run, Problem& problem, const Work& work) {
   const double vectors = 4 * static_cast<double>(problem.space().length()) * sizeof(float);
   const std::vector<std::function<void()>> coarse(problem.solution().iterations, [&] { problem.solve_coarse(); });
-  return {copy_ceiling(run, vectors, work.bytes),
+  return {MemoryCeiling{.bytes = work.bytes, .working_set = vectors},
           CallCeiling{.name = "coarse solves alone",
                       .method = problem.preconditioner().coarse_description() + ", one per iteration",
                       .part = solvers::coarse_step,

@@ -48,20 +48,19 @@ std::vector<CeilingRequest> ceilings(Run& run, const FftOptions& options, const 
                                      DistributedFft& transform) {
   const std::size_t size = size_of(options.type);
   const auto share = static_cast<std::size_t>(std::ceil(options.points() / run.ranks()));
-  const auto in_shares = [&](std::size_t elements) {
-    return static_cast<double>(elements) / static_cast<double>(share);
-  };
+  const auto read_and_written = [&](std::size_t elements) { return static_cast<double>(2 * elements * size); };
+  const double working_set = read_and_written(share);
   const std::size_t packed = DistributedFft::packed(layout);
   // Slabs are transformed along y and z at once.
   const std::size_t passes = layout.distribution.slabs() ? 1 : 2;
   const std::size_t transformed = 2 * (passes * layout.points() + layout.second.after());
   const int partner = layout.distribution.p > 1 ? run.rank() + layout.distribution.q : run.rank() + 1;
   std::vector<CeilingRequest> ceilings{
-      CopyCeiling{.bytes = share * size, .copies = in_shares(transformed + packed), .peer = run.rank()},
-      CopyCeiling{.bytes = share * size, .copies = in_shares(packed), .peer = run.rank(), .part = fft::part::packing}};
+      MemoryCeiling{.bytes = read_and_written(transformed + packed), .working_set = working_set},
+      MemoryCeiling{.bytes = read_and_written(packed), .working_set = working_set, .part = fft::part::packing}};
   if (run.ranks() == 1) return ceilings;
   ceilings.emplace_back(CopyCeiling{.bytes = share * size,
-                                    .copies = in_shares(2 * layout.sent()),
+                                    .copies = 2.0 * static_cast<double>(layout.sent()) / static_cast<double>(share),
                                     .peer = partner % run.ranks(),
                                     .part = fft::part::communication});
   if (options.cached()) {

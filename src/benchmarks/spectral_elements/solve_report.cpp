@@ -67,10 +67,4 @@ void report_solve(Run& run, const SolveWork& work, bool with_dof_per_s) {
   run.report(fmt::format("flops/rank: {:g}", work.flops / *least));
 }
 
-CopyCeiling copy_ceiling(const Run& run, double vector_bytes, double bytes) {
-  constexpr double least = 1 << 20;  // the time of smaller ones is mostly that of a call
-  const double copied = std::max(least, run.communicator().maximum(vector_bytes) / 2);
-  return {.bytes = static_cast<std::size_t>(copied), .copies = bytes / (2 * copied), .peer = run.rank()};
-}
-
 }  // namespace commlens

@@ -68,8 +68,4 @@ struct SolveWork {
 /// Adds what nekRS would have printed, in its words, after measure(). nekRS prints DOF/s for BPS5 only.
 void report_solve(Run& run, const SolveWork& work, bool with_dof_per_s);
 
-/// Copies of half of what the vectors at work take: what does not fit in a cache here does not fit there. One operation
-/// reads and writes `bytes`.
-CopyCeiling copy_ceiling(const Run& run, double vector_bytes, double bytes);
-
 }  // namespace commlens

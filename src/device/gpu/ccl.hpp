@@ -6,7 +6,9 @@
 #if defined(COMMLENS_CUDA)
 #include <nccl.h>
 #define COMMLENS_CCL_NAME "NCCL"
+#define COMMLENS_CCL_FILE "libnccl.so.2"
 #elif defined(COMMLENS_HIP)
 #include <rccl/rccl.h>
 #define COMMLENS_CCL_NAME "RCCL"
+#define COMMLENS_CCL_FILE "librccl.so.1"
 #endif

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,13 +29,19 @@ constexpr std::array<std::pair<std::uint64_t, ClockLimit>, 3> reasons{
 
 class Nvml {
  public:
-  Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
+  Nvml() {
     int (*init)() = nullptr;
     usable_ = library_ != nullptr && find("nvmlInit_v2", init) && find("nvmlDeviceGetHandleByPciBusId_v2", handle_) &&
               find("nvmlDeviceGetClockInfo", clock_) && find("nvmlDeviceGetMaxClockInfo", highest_clock_) &&
               find("nvmlDeviceGetCurrentClocksThrottleReasons", reasons_) &&
               find("nvmlDeviceGetPowerManagementLimit", power_limit_) &&
-              find("nvmlDeviceGetPowerManagementDefaultLimit", default_power_limit_) && init() == success;
+              find("nvmlDeviceGetPowerManagementDefaultLimit", default_power_limit_) &&
+              find("nvmlShutdown", shutdown_) && init() == success;
+  }
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+  ~Nvml() {
+    if (usable_) shutdown_();
   }
 
   [[nodiscard]] std::optional<PowerLimit> power_limit(const std::string& pci) const {
@@ -64,15 +71,17 @@ class Nvml {
  private:
   template <class Function>
   bool find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(dlsym(library_, name));
+    function = reinterpret_cast<Function>(dlsym(library_.get(), name));
     return function != nullptr;
   }
   bool open(const std::string& pci, Handle& device) const {
     return usable_ && handle_(pci.c_str(), &device) == success;
   }
 
-  void* library_;  ///< stays loaded: other libraries use it, too
+  std::unique_ptr<void, decltype([](void* library) { dlclose(library); })> library_{
+      dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)};
   bool usable_ = false;
+  int (*shutdown_)() = nullptr;
   int (*handle_)(const char*, Handle*) = nullptr;
   int (*clock_)(Handle, int, unsigned int*) = nullptr;
   int (*highest_clock_)(Handle, int, unsigned int*) = nullptr;
@@ -88,7 +97,8 @@ const Nvml& nvml() {
 
 }  // namespace
 
-std::optional<PowerLimit> power_limit_of(const std::string& pci) { return nvml().power_limit(pci); }
+// Asked once, also where host memory is measured: the library must not stay loaded then (transport/ccl.cpp says why).
+std::optional<PowerLimit> power_limit_of(const std::string& pci) { return Nvml().power_limit(pci); }
 std::optional<Clock> clock_of(const std::string& pci) { return nvml().clock(pci); }
 
 }  // namespace commlens::device::gpu

@@ -241,6 +241,10 @@ def test_the_command_compares_files(commlens: Commlens, tmp_path: Path) -> None:
     after = write(tmp_path / "after.jsonl", *launches(2.2, "b"))
     done = commlens("compare", before, after)
     assert (done.returncode, "1 case: 1 slower" in done.stdout) == (0, True)
+    few = write(tmp_path / "few.jsonl", *launches(2.2, "c")[:1])
+    table = commlens("compare", before, few, COLUMNS="80").stdout
+    assert max(map(len, table.partition("  case")[2].splitlines()[:4])) <= 80
+    assert "\n      metric: latency (us)\n      what to do: take " in table
     gated = ("compare", before, after, "--fail-if-slower", "5%")
     assert commlens(*gated).returncode == 1
     assert commlens(*gated, "--threshold", "15%").returncode == 0

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from commlens.compare.verdicts import Verdict, launches_needed, verdict_of
-from commlens.model.comparison import Basis, Difference
+from commlens.compare.verdicts import launches_needed
+from commlens.model.comparison import Basis, Difference, Verdict, verdict_of
 from commlens.model.rank_test import (
     DECISION,
     fewest_for,

@@ -10,12 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from commlens.findings import Finding, findings
-from commlens.findings.finding import Cost, Evidence, finding_lines, hint, shortened
+from commlens.findings.finding import Cost, Evidence, finding_lines, shortened
 from commlens.model import load, read
+from commlens.render.show import findings_block
 from conftest import Commlens
 from hostile import ESCAPES, files
 from record_helpers import parsed, write
-from rule_records import FAST, SLOW, both, failed, placement, sweep
+from rule_records import FAST, SLOW, below, both, failed, overlap, placement, sweep, with_samples
+from run_helpers import cases
+from sample_records import make_record
 from show_helpers import shown
 
 EXAMPLES = int(os.environ.get("COMMLENS_EXAMPLES", "0"))
@@ -60,16 +63,31 @@ def finding(code: str = "a-b", share: float = 0.5) -> Finding:
 def test_the_short_list_has_the_worst_of_each_code_and_counts_the_others() -> None:
     listed = [finding(), finding(), finding("c-d")]
     assert list(shortened(listed)) == [(listed[0], 1), (listed[2], 0)]
-    assert hint(listed) == "1 more finding: commlens show --findings"
-    many = [finding(f"x-{number}") for number in range(10)]
-    assert len(list(shortened(many))) == 6 and hint(many).startswith("4 more findings")
-    assert hint(listed[1:]) == ""
+    many = [finding(f"x-{number}") for number in range(14)]
+    lines = ["".join(text for text, _ in line) for line in findings_block(many, 80, False).lines]
+    assert len([line for line in lines if line.startswith("warning")]) == 10
+    assert lines[-2] == "4 more: commlens show --findings all"
 
 
 def test_lines_are_wrapped_and_name_the_code() -> None:
     lines = finding_lines(finding(), "warning", width=20, more=2)
     assert " ".join(" ".join(lines).split()) == "warning: S. C. [a-b] (and 2 more)"
     assert max(map(len, finding_lines(parsed_finding(), "warning", 60))) <= 60
+
+
+def threads(cores: list[str], **changes: Any) -> list[dict[str, Any]]:
+    """Two ranks of 4 threads each."""
+    environment = {"OMP_NUM_THREADS": "4"}
+    return [make_record(placement=placement(cores), environment=environment, **changes)]
+
+
+MAKERS = {"below": below, "overlap": overlap, "threads": threads}
+
+
+@pytest.mark.parametrize(("make", "how", "has", "lacks"), cases("fixes that can be done here"))
+def test_a_fix_can_be_done_here(make: str, how: dict[str, Any], has: str, lacks: str) -> None:
+    (finding,) = findings(parsed(*map(with_samples, MAKERS[make](**how))))
+    assert has in finding.fix and lacks not in finding.fix
 
 
 def parsed_finding() -> Finding:
@@ -87,9 +105,9 @@ def test_show_has_every_finding_on_demand(commlens: Commlens, tmp_path: Path) ->
     names = ("latency", "bandwidth")
     records = [record for name in names for record in both(SLOW, "ccl", FAST, benchmark=name)]
     file = write(tmp_path / "records.jsonl", *records)
-    short, every = commlens("show", file).stdout, commlens("show", file, "--findings").stdout
-    assert short.count("warning: MPI") == 1 and "1 more finding: commlens show" in short
-    assert every.count("warning: MPI") == 2 and "more finding" not in every
+    short, every = (commlens("show", file, "--findings", word).stdout for word in ("worst", "all"))
+    assert short.count("warning: MPI") == 1 and "1 more: commlens show --findings all" in short
+    assert every.count("warning: MPI") == 2 and "1 more" not in every
 
 
 def test_a_start_that_is_disturbed_says_nothing_but_so() -> None:
@@ -112,7 +130,7 @@ KNOWN: dict[str, set[str]] = {
         f"{name}.jsonl": {"starts-differ"}
         for name in ("peer-host", "tune-host-allreduce", "tune-host-latency")
     },
-    "fft-oversubscribed.jsonl": {_MADE, "ranks-share-cores"},
+    "fft-oversubscribed.jsonl": {"ranks-share-cores"},
     "profile-fft-per-transpose.jsonl": {_MADE},
     **{
         f"h100/{name}.jsonl": {_GPU}
@@ -133,8 +151,6 @@ KNOWN: dict[str, set[str]] = {
         for name in ("gather-scatter-overlap", "xtx", "xtx-blocks", "xtx-tuned", "xtx-tuned-512",
                      "xtx-tuned-ccl", "xtx-wide")
     },
-    "h200-x2/fft.jsonl": {_MADE},
-    "h200-x2/fft-host-ranks.jsonl": {_MADE},
     "h200-x2/gather-scatter.jsonl": {_CCL},
     "h200-x2/tune-latency-ucx.jsonl": {"starts-differ"},
     "h200-x2/doctor.jsonl": {"ranks-share-cores", "starts-differ", "transport-not-available"},
@@ -161,7 +177,7 @@ def hostile_texts() -> list[dict[str, Any]]:
 
 def test_texts_of_records_are_texts(commlens: Commlens, tmp_path: Path) -> None:
     file = write(tmp_path / "records.jsonl", *hostile_texts())
-    done = commlens("show", file, "--findings")
+    done = commlens("show", file, "--findings", "all")
     assert done.stdout.replace("\n", "").isprintable()
     section = done.stdout.partition("\nfindings\n")[2]
     assert "[wrong-results]" in section and "[mpi-slower-than-ccl]" in section

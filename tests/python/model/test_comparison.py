@@ -122,8 +122,8 @@ def test_without_an_interval_nothing_is_better() -> None:
 def test_tables_say_tie_and_how_many_samples_there_are() -> None:
     slow = without_interval(make_record(median_us=50, transport="staged"), count=2)
     lines = shown(make_record(median_us=2), slow)
-    assert any("10 25% memory copy tie passed" in line for line in lines)
-    assert any("too few samples 2 1% memory copy tie passed" in line for line in lines)
+    assert any("10 25% memory copy inconclusive passed" in line for line in lines)
+    assert any("too few samples 2 1% memory copy inconclusive passed" in line for line in lines)
 
 
 def test_a_choice_that_the_table_contradicts_was_within_noise() -> None:
@@ -134,7 +134,9 @@ def test_a_choice_that_the_table_contradicts_was_within_noise() -> None:
         other = make_exchange_record("all-reduce", together_us=other_us, seconds=2e-6)
         return [line for line in shown(chosen, other) if line.startswith("used config")]
 
-    assert candidates(100, 100)[0].endswith("(in this table a tie: the choice was within noise)")
+    assert candidates(100, 100)[0].endswith(
+        "(in this table inconclusive: the choice was within noise)"
+    )
     assert "is 2.00x better: the choice was within noise" in candidates(50, 100)[0]
     assert "noise" not in candidates(100, 50)[0]
 

@@ -7,9 +7,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from building_helpers import path_without
-from native_helpers import BENCH, OK, needs_native, records_in, shown, start, under_mpirun
+from native_helpers import BENCH, OK, USAGE, needs_native, records_in, shown, start, under_mpirun
 
 BUILD = BENCH.resolve().parents[1]
 
@@ -30,7 +31,28 @@ def test_an_installation_has_each_file_once(component: list[str], tmp_path: Path
     install(tmp_path, *component)
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     ours = {name for name in files if "commlens" in name}
-    assert ours == {"bin/commlens-bench", "lib/commlens/libcommlens-profile.so"}
+    programs = {"bin/commlens-bench", "bin/commlens-bench-all"}
+    assert ours == {*programs, "lib/commlens/libcommlens-profile.so"}
+
+
+@needs_native
+def test_messages_are_measured_in_a_process_without_the_libraries_of_computations() -> None:
+    """A CUDA-aware MPI takes longer for a message the more libraries a process has loaded."""
+    with BENCH.open("rb") as file:
+        dynamic = ELFFile(file).get_section_by_name(".dynamic")
+        needed = [tag.needed for tag in dynamic.iter_tags() if tag.entry.d_tag == "DT_NEEDED"]
+    assert any("mpi" in name for name in needed)
+    extra = ("blas", "fftw", "mkl", "HYPRE", "lapack", "cublas", "cufft", "nccl")
+    assert [name for name in needed if any(word in name for word in extra)] == []
+
+
+@needs_native
+def test_the_programs_belong_together(tmp_path: Path) -> None:
+    alone = shutil.copy(BENCH, tmp_path / BENCH.name)
+    run = subprocess.run([alone, "fft"], capture_output=True, text=True, check=False)
+    assert run.returncode == USAGE
+    (line,) = run.stderr.splitlines()
+    assert "commlens-bench-all cannot be started" in line and "keep it beside" in line
 
 
 @needs_native

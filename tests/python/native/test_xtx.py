@@ -66,7 +66,7 @@ def test_a_record_has_parts_a_timeline_and_ceilings(tmp_path: Path) -> None:
         assert all(len(part.samples.values_s) == 2 for part in record.parts)
         assert_blocks_follow_each_other(record, ranks=3, blocks=7)
         names = [ceiling.name for ceiling in record.ceilings]
-        assert names[:3] == ["square GEMM", "block GEMM", "copy to host"]
+        assert names[:3] == ["multiply-adds", "block GEMM", "copy to host"]
         assert all(ceiling.fraction > 0 for ceiling in record.ceilings)
         times = {
             stream: sum(part.time_s for part in record.parts if part.stream == stream)

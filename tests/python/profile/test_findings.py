@@ -10,9 +10,10 @@ import pytest
 from commlens import findings as diagnose
 from commlens.findings import Finding
 from commlens.model.profile import Profile, parse
-from commlens.render.profile_tables import profile_things
+from commlens.render.profile_tables import profile_things, time_table
 from commlens.render.table import Lines
 from profile_helpers import ROOT
+from run_helpers import cases
 
 RECORD = json.loads((ROOT / "docs/measured/profile-cp2k.jsonl").read_text())
 
@@ -35,14 +36,21 @@ def function(name: str, time_s: list[float], calls: int = 1, size: int = 0) -> d
 
 
 def profile(
-    *functions: dict[str, Any], cpus: str = "", queued_s: float = 0, queued_of_last_s: float = 0
+    *functions: dict[str, Any],
+    cpus: str = "",
+    queued_s: float = 0,
+    queued_of_last_s: float = 0,
+    ended_in: str = "",
+    total_s: float = 10.0,
 ) -> Profile:
     placement = [
         {**place, "host": "node", "cpus": cpus, "cpu_s": 1.0, "queued_s": queued_s}
         for place in RECORD["placement"]
     ]
     placement[-1]["queued_s"] += queued_of_last_s
-    fields = {"functions": list(functions), "placement": placement, "total_s": [10.0] * 4}
+    if ended_in:
+        placement[-1] |= {"ending": "signal", "inside": ended_in}
+    fields = {"functions": list(functions), "placement": placement, "total_s": [total_s] * 4}
     return parse(json.dumps({**RECORD, **fields}))
 
 
@@ -51,14 +59,51 @@ def test_a_good_profile_has_no_findings() -> None:
 
 
 def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
-    loop = profile(function("MPI_Cart_sub", [0.86] * 4, 400), function("MPI_Comm_free", [0.0] * 4))
+    start = {**function("MPI_Init", [4.0] * 4), "group": "initialization"}
+    free = function("MPI_Comm_free", [0.0] * 4)
+    loop = profile(function("MPI_Cart_sub", [0.86] * 4, 400), free, start)
     (finding,) = findings(loop)
     assert str(finding) == (
         "Communicators are made in a loop (MPI_Cart_sub 400 times per rank): 8.6% of the time "
         "(860.0 ms per rank). Make them once and keep them; `commlens run fft` shows what caching "
         "brings."
     )
+    percent = {row.name.strip(): row.percent for row in time_table(loop).rows}
+    assert percent["MPI_Cart_sub"] == pytest.approx(8.6), "of the same time"
     assert findings(profile(function("MPI_Cart_sub", [0.86] * 4, 4))) == []
+
+
+@pytest.mark.parametrize(("times_s", "ended_in", "cost", "as_what"), cases("what collectives cost"))
+def test_waiting_for_late_ranks_is_not_charged(
+    times_s: list[float], ended_in: str, cost: float, as_what: str
+) -> None:
+    record = profile(function("MPI_Allreduce", times_s, 2000, 8), ended_in=ended_in)
+    tiny = [finding for finding in findings(record) if finding.code == "tiny-collectives"]
+    assert [finding.severity for finding in tiny] == [as_what] * bool(cost)
+    assert [share(finding) for finding in tiny] == [pytest.approx(cost, rel=1e-3)] * bool(cost)
+
+
+@pytest.mark.parametrize(("total_s", "init_s", "said"), cases("too short"))
+def test_a_run_too_short_has_no_findings(total_s: float, init_s: float, said: str) -> None:
+    init = {**function("MPI_Init", [init_s] * 4), "group": "initialization"}
+    record = profile(init, function("MPI_Cart_sub", [0.5] * 4, 400), total_s=total_s)
+    head = next(iter(profile_things(record)))
+    assert isinstance(head, Lines) and head.lines[-1][0][0] == f"# too short to judge: {said}"
+    assert not findings(record)
+
+
+def test_what_takes_next_to_no_time_is_one_row() -> None:
+    functions = [function(f"MPI_{name}", [0.004] * 4, 20) for name in ("Test", "Isend", "Bcast")]
+    record = profile(function("MPI_Waitall", [1.0] * 4, 500), *functions)
+    names = [row.name.strip() for row in time_table(record).rows]
+    assert names[1:4] == ["MPI", "MPI_Waitall", "3 more functions (--all)"]
+    table = time_table(record, every=True)
+    assert len(table.rows) == 7
+    texts = {column.head: column.texts for column in table.columns}
+    assert texts["Per call (us)"][:4] == ["-", "-", "2,000.00", "200.00"]
+    assert table.notes[0][0] == (
+        "requests that MPI_Waitall and MPI_Test complete: MPI_Isend 20 times per rank"
+    )
 
 
 def test_uneven_work_for_which_others_wait() -> None:
@@ -91,7 +136,7 @@ def test_cores_that_other_programs_use() -> None:
     (finding,) = findings(profile(cpus="0-3", queued_s=4.0))
     assert "though there is one for each (rank 0 on node for 4.000 s)" in finding.sentence
     assert share(finding) == 0.4
-    assert findings(profile(cpus="0-3", queued_s=0.4)) == []
+    assert findings(profile(cpus="0-3", queued_s=0.3)) == []
 
 
 def test_a_rank_that_waits_for_a_processor_has_not_more_work() -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import copy
 
+import pytest
 from msgspec.json import encode
 
+from commlens.base.errors import CommlensError
 from commlens.model.profile import Profile, parse
-from commlens.render.profile_tables import profile_things, published_tables
+from commlens.render.profile_tables import profile_things
+from commlens.render.published_profile import published_profile, published_tables
 from commlens.render.table import Table
 from sample_records import make_profile
+
+CP2K = published_profile("cp2k-fft")
 
 
 def profile(*names: str) -> Profile:
@@ -20,7 +25,7 @@ def profile(*names: str) -> Profile:
 
 
 def test_a_profile_with_the_leading_functions_has_it_beside_its_shares() -> None:
-    (table,) = published_tables(profile("MPI_Cart_sub", "MPI_Alltoallv"))
+    (table,) = published_tables(profile("MPI_Cart_sub", "MPI_Alltoallv"), CP2K)
     assert table.title == "Beside it cp2k-fft"
     assert table.subtitle.startswith("CrayPAT profile of PW_TRANSFER")
     rows = list(zip(*(column.texts for column in table.columns)))
@@ -29,11 +34,10 @@ def test_a_profile_with_the_leading_functions_has_it_beside_its_shares() -> None
     assert rows[2] == ("-", "0.7%", "-", "4.6%", "mpi_barrier")
 
 
-def test_others_have_none() -> None:
-    for names in (["MPI_Cart_sub"], ["MPI_Alltoallv", "MPI_Barrier"], ["MPI_Send"]):
-        assert not list(published_tables(profile(*names)))
-
-
-def test_it_is_the_end_of_the_output() -> None:
-    *_, last = profile_things(profile("MPI_Cart_sub", "MPI_Alltoallv"))
+def test_it_is_shown_where_it_is_asked_for() -> None:
+    ours = profile("MPI_Cart_sub", "MPI_Alltoallv")
+    *_, last = profile_things(ours, reference=CP2K)
     assert isinstance(last, Table) and last.rows[-1].name == "mpi_comm_free"
+    assert not any(isinstance(thing, Table) and thing.title for thing in profile_things(ours))
+    with pytest.raises(CommlensError, match="juliet: it has no profile of a program; cp2k-fft has"):
+        published_profile("juliet")

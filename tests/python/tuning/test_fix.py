@@ -82,4 +82,4 @@ def test_a_file_that_cannot_be_read(
 def test_a_file_that_is_missing(commlens: Commlens) -> None:
     run = commlens("run", "latency", "--settings", "none.env")
     assert run.returncode == 2
-    assert "--settings none.env: it cannot be read" in run.stderr
+    assert "--settings none.env cannot be read" in run.stderr

@@ -74,6 +74,12 @@ def test_from_the_command_to_the_fix(commlens: Commlens) -> None:
     assert {record.statistics["latency_us"].median < 60 for record in kept("again.jsonl")} == {True}
 
 
+def test_a_budget_that_ends_before_anything_was_tried(commlens: Commlens) -> None:
+    run = commlens("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--budget", "0.01s")
+    assert run.returncode == 1
+    assert "mpi: none of 5 values was tried: take a longer --budget" in run.stdout
+
+
 def stop(by: signal.Signals, lines: int, *words: object) -> int:
     """The command, once it has said so many lines; its status."""
     with Path("said").open("wb") as said:

@@ -11,8 +11,8 @@ closest size (by ratio), then of the closest number of nodes, then of ranks. A r
 those records that are closest to it in size. Sizes that differ by more than a factor of two are
 not compared.
 
-A published result is a single number: there is a ratio, and never a statement that a difference is
-significant. There is no ratio where sizes differ.
+A published result is a single number: there is a ratio with where ours lies, and never a statement
+that a difference is significant. There is no ratio where sizes differ.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from commlens.base.text import format_ratio
 from commlens.compare.references.sources import Line, PublishedValue, Source, find, load
-from commlens.model import Metric, Record, option_text
+from commlens.model import Metric, Record, Statistic, option_text
 from commlens.model.record import BYTES
 from commlens.model.start import FactDeclaration
 
 _FARTHEST = math.log(2) + 1e-9  # of the ratio of sizes
+_WITHIN = "within our interval"
 _Distance = tuple[bool, float, float, float]
 
 
@@ -52,6 +54,30 @@ class Beside(NamedTuple):
         """Ours over the published one. None where sizes or kinds of memory differ."""
         comparable = self.same_size and self.same_memory
         return self.ours / self.figure.value if comparable else None
+
+    @property
+    def statistic(self) -> Statistic | None:
+        """Of the record, with which the published value is compared; facts have none."""
+        return self.record.statistics.get(self.figure.metric)
+
+    @property
+    def lies(self) -> str | None:
+        """Where ours lies: whether the published value is within what launches or samples gave."""
+        if self.ratio is None:
+            return "another size or memory"
+        if self.statistic is None:
+            return None
+        low, high = self.statistic.drawn
+        if self.figure.value < low:
+            return "ours is above"
+        return "ours is below" if self.figure.value > high else _WITHIN
+
+    @property
+    def verdict(self) -> str | None:
+        """`1.20x`, or `within our interval`; None where nothing is compared."""
+        if self.ratio is None or self.lies is None:
+            return None
+        return format_ratio(self.ratio) if self.lies != _WITHIN else self.lies
 
 
 def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]:

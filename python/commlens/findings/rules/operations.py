@@ -14,14 +14,15 @@ from commlens.findings.view import (
     cost_of,
     grouped,
     is_disturbed,
+    is_worth,
     mean_bytes,
     so_in,
-    total_of,
     transport_name,
     where,
 )
 from commlens.model import Group, Record
-from commlens.model.profile import imbalance_of, mean
+from commlens.model.profile import FINALIZED, Function, Profile, imbalance_of, mean
+from commlens.model.record import is_noise
 
 _SENDS = re.compile(r"MPI_I?[bsr]?send(recv(_replace)?)?(_c)?", re.IGNORECASE)
 # Those whose data is the same whatever the number of ranks, so that calls can be combined.
@@ -30,6 +31,9 @@ _MAKES_COMMUNICATORS = re.compile(
     r"MPI_(Comm_(i?dup(_with_info)?|split(_type)?|create(_group)?|free)|Cart_(create|sub)"
     r"|(Dist_g|G)raph_create(_adjacent)?|Intercomm_(create|merge))"
 )
+_FLUSHES = re.compile(r"MPI_Win_(flush(_local)?(_all)?|unlock(_all)?)")
+_POLLS = re.compile(r"MPI_(Im?probe|Test(all|any|some)?|Request_get_status)")
+_RECEIVES = re.compile(r"MPI_(I?m?recv|Recv_init|I?sendrecv(_replace)?)(_c)?", re.IGNORECASE)
 _FREE = "MPI_Comm_free"
 _PART = "communicators"  # of an operation that times making them
 _LONGEST = 300  # characters of a message
@@ -43,9 +47,11 @@ def uneven_work(view: View, share: float) -> Seen:
         # How much longer than the others it waited for a processor, which is not work.
         queued = max(0.0, profile.queued_s[index] - mean(profile.queued_s))
         cost = min(outside.imbalance_s - queued, mean(profile.mpi_s))
-        if cost >= share * total_of(profile):
+        if is_worth(profile, cost, share):
             rank = profile.placement[index].rank
-            yield observation(*cost_of(profile, cost), rank=rank, most=most, mean=outside.mean_s)
+            yield observation(
+                *cost_of(profile, cost, share), rank=rank, most=most, mean=outside.mean_s
+            )
 
 
 def many_small_messages(view: View, many: int, small: int) -> Seen:
@@ -53,9 +59,9 @@ def many_small_messages(view: View, many: int, small: int) -> Seen:
     for profile in view.profiles:
         sends = [call for call in profile.communicating if _SENDS.fullmatch(call.name)]
         short = [call for call in sends if sum(call.bytes) and mean_bytes(call) < small]
-        cost = mean(profile.in_functions(short))
+        cost = sum(_without_waiting_s(profile, call) for call in short)
         number = sum(call.mean_calls for call in short)
-        if number >= many and cost >= LEAST_SHARE * total_of(profile):
+        if number >= many and is_worth(profile, cost):
             size = round(mean([mean_bytes(call) for call in short]))
             yield observation(*cost_of(profile, cost), calls=calls(short), size=size)
 
@@ -66,8 +72,8 @@ def tiny_collectives(view: View, many: int, tiny: int, hint: str) -> Seen:
         combined = [call for call in profile.communicating if _COMBINES.fullmatch(call.name)]
         looped = [call for call in combined if call.mean_calls >= many and mean_bytes(call) <= tiny]
         waiting = sum(mean(call.waiting_s) for call in looped)
-        cost = mean(profile.in_functions(looped)) - waiting
-        if looped and cost >= LEAST_SHARE * total_of(profile):
+        cost = sum(_without_waiting_s(profile, call) for call in looped)
+        if looped and is_worth(profile, cost):
             yield observation(
                 *cost_of(profile, cost),
                 calls=calls(looped),
@@ -76,20 +82,63 @@ def tiny_collectives(view: View, many: int, tiny: int, hint: str) -> Seen:
             )
 
 
+def many_flushes(view: View, many: int, little: int) -> Seen:
+    """`many` per rank, with less than `little` bytes transferred before each."""
+    for profile in view.profiles:
+        flushes = [call for call in profile.communicating if _FLUSHES.fullmatch(call.name)]
+        count = sum(sum(flush.calls) for flush in flushes)
+        transferred = sum(sum(call.bytes) for call in profile.functions if call.group == "RMA")
+        cost = mean(profile.in_functions(flushes))
+        is_many = count >= many * len(profile.placement)
+        if is_many and transferred < little * count and is_worth(profile, cost):
+            size = round(transferred / count)
+            yield observation(*cost_of(profile, cost), calls=calls(flushes), size=size)
+
+
+def many_polls(view: View, many: int, futile: int) -> Seen:
+    """`many` per rank, of which most tell that nothing has happened."""
+    for profile in view.profiles:
+        polls = [call for call in profile.communicating if _POLLS.fullmatch(call.name)]
+        count = sum(poll.mean_calls for poll in polls)
+        received = [call for call in profile.functions if _RECEIVES.fullmatch(call.name)]
+        each = count / max(1.0, sum(call.mean_calls for call in received))
+        cost = mean(profile.in_functions(polls))
+        if count >= many and each >= futile and is_worth(profile, cost):
+            yield observation(
+                *cost_of(profile, cost), calls=calls(polls), per_message=f"{each:,.0f}"
+            )
+
+
+def _without_waiting_s(profile: Profile, function: Function) -> float:
+    """Of the calls that have ended, mean over ranks. Where waiting was not measured, no call costs
+    more than those of the rank that waited least."""
+    counts, times_s = list(function.calls), list(function.time_s)
+    for index, place in enumerate(profile.placement):
+        if place.ending != FINALIZED and function.name in place.inside.split(", "):
+            counts[index] -= 1
+            times_s[index] -= min(times_s[index], function.max_s[index])
+    if any(function.waiting_s):
+        return mean([max(0.0, time - wait) for time, wait in zip(times_s, function.waiting_s)])
+    fastest = min((time / count for time, count in zip(times_s, counts) if count > 0), default=0.0)
+    return fastest * mean(counts)
+
+
 def communicators_in_a_loop(view: View, in_a_loop: int) -> Seen:
     for profile in view.profiles:
         made = [call for call in profile.functions if _MAKES_COMMUNICATORS.fullmatch(call.name)]
         looped = [call for call in made if call.mean_calls >= in_a_loop and call.name != _FREE]
-        cost = mean(profile.in_functions(made))
-        if looped and cost >= LEAST_SHARE * total_of(profile):
+        cost = sum(_without_waiting_s(profile, call) for call in made)
+        if looped and is_worth(profile, cost):
             yield observation(*cost_of(profile, cost), which="program", calls=calls(looped))
     for group in view.groups:
         yield from _of_records(group)
 
 
 def _of_records(group: Group) -> Seen:
-    """One of each memory, that where it costs the largest share."""
-    made = (record for record in group.records if record.calls and _made(record) > 0)
+    """One of each memory, that where it costs the largest share. A variant that a start compares
+    with others is there to show it."""
+    records = [record for record in group.records if not record.start.variant]
+    made = (record for record in records if record.calls and _made(record) > 0)
     costly = [
         record for record in made if _making(record) >= LEAST_SHARE and not is_disturbed(record)
     ]
@@ -172,7 +221,7 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
         return False
     if not record.measured or record.parameters.get("overlap") is False:
         return False
-    return hidden.ci_high < most and together > ideal * (1 + share)
+    return not is_noise(hidden) and hidden.ci_high < most and together > ideal * (1 + share)
 
 
 def wrong_results(view: View) -> Seen:

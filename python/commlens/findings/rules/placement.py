@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from os import cpu_count
+from socket import gethostname
 
 from commlens.base.text import plural
 from commlens.findings.facts import SHORTEST_HOST_MESSAGE
 from commlens.findings.finding import Evidence, Setting
 from commlens.findings.rule import Seen, observation
 from commlens.findings.view import (
-    LEAST_SHARE,
     Crowd,
     View,
     cost_of,
@@ -17,9 +18,9 @@ from commlens.findings.view import (
     grouped,
     has_number,
     is_on_gpu,
+    is_worth,
     on_gpu_of,
     text_of,
-    total_of,
 )
 from commlens.machine.gpus import Gpu
 from commlens.model import Record, Start
@@ -34,7 +35,7 @@ def ranks_share_cores(view: View) -> Seen:
     for profile in view.profiles:
         crowded = crowds([(place.host, place.cpus) for place in profile.placement])
         queued = mean(profile.queued_s)
-        if crowded and queued >= LEAST_SHARE * total_of(profile):
+        if crowded and is_worth(profile, queued):
             yield observation(*cost_of(profile, queued), which="program", crowd=_crowd(crowded))
     for start, records in view.launches:
         if crowded := crowds([(place.host, place.cores) for place in start.placement]):
@@ -61,9 +62,9 @@ def ranks_wait_for_processors(view: View, share: float) -> Seen:
     for profile in view.profiles:
         queued, longest = mean(profile.queued_s), max(profile.queued_s)
         crowded = crowds([(place.host, place.cpus) for place in profile.placement])
-        if not crowded and queued >= share * total_of(profile):
+        if not crowded and is_worth(profile, queued, share):
             place = profile.placement[profile.queued_s.index(longest)]
-            yield observation(*cost_of(profile, queued), place=place, longest=longest)
+            yield observation(*cost_of(profile, queued, share), place=place, longest=longest)
 
 
 def too_few_cores(view: View, most_threads: int) -> Seen:
@@ -73,16 +74,30 @@ def too_few_cores(view: View, most_threads: int) -> Seen:
         few = [(place, count) for place, count in counts if count < threads]
         if few and threads <= most_threads:
             place, count = few[0]
+            there = [other.cores for other in start.placement if other.host == place.host]
+            processors, is_all = _processors_of(place.host, there)
+            is_enough = processors >= len(there) * threads
             yield observation(
                 Evidence(text_of(start), records),
+                which="" if is_enough else "a smaller job" if is_all else "a larger node",
                 start=start,
                 place=place,
+                processors_of_host=processors,
+                processors_needed=len(there) * threads,
+                ranks=max(1, processors // threads),
                 cores=place.cores[:_LONGEST],
                 processors=count,
                 why=why,
                 few=few,
                 threads=threads,
             )
+
+
+def _processors_of(host: str, cores: Sequence[str]) -> tuple[int, bool]:
+    """How many processors of a host are known by those of its ranks, and whether it has no more."""
+    known, here = count_numbers(cores), cpu_count() if host == gethostname() else None
+    is_unbound = len(cores) > 1 and len(set(cores)) == 1
+    return max(known, here or 0), is_unbound or here is not None
 
 
 def _threads(start: Start, records: Sequence[Record]) -> tuple[int, str]:

@@ -112,7 +112,7 @@ def _is_apart(before: Record, after: Record, jump: float) -> bool:
         return False
     if not is_steady(before) or not is_steady(after):
         return False
-    ceiling, other = before.ceiling, after.ceiling
+    ceiling, other = before.valid_ceiling, after.valid_ceiling
     growth = high.median / low.median
     return ceiling is None or other is None or other.time_us / ceiling.time_us * jump < growth
 
@@ -156,18 +156,20 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
         largest = max(size or 0 for curve in curves for size in curve)
         fitting = (record for curve in curves for record in curve.get(largest, ()))
         best = min(fitting, key=median_us)
-        ceiling, low = best.ceiling, best.statistics[TIME_METRIC].ci_low
+        ceiling, low = best.valid_ceiling, best.statistics[TIME_METRIC].ci_low
         if largest < large or ceiling is None or low is None or not is_steady(best):
             continue
         if factor * ceiling.time_us < low:
             place = alternatives.where([best.size])
             fraction = ceiling.time_us / median_us(best)
+            between = "between nodes" if ceiling.name.startswith(_OF_NETWORK) else ""
+            memory = "" if is_on_gpu(best.memory) else "host"
             yield observation(
                 Evidence(place, (best,)),
                 Cost(median_us(best) * 1e-6 * (1 - fraction), 1 - fraction, "operation"),
-                which="between nodes" if ceiling.name.startswith(_OF_NETWORK) else "",
+                which=" ".join(filter(None, (memory, between))),
                 transport=best.transport,
                 fraction=format_fraction(fraction),
-                ceiling=ceiling.name,
+                ceiling=f"{'the' if between else 'a'} {ceiling.name}",
                 place=place,
             )

@@ -17,6 +17,7 @@ from commlens.base.errors import CommlensError
 from commlens.base.text import plural
 from commlens.jobs.sites.site import Site
 from commlens.jobs.spec import Options
+from commlens.knowledge.secrets import mask_words
 
 _NAME = re.compile(r"[\w.@+:/-]+")
 STATUS_FILE = "status"
@@ -74,7 +75,7 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters["quote"] = shlex.quote
+    environment.filters["quote"] = _quoted
     if program is None:  # by its name where that is on the PATH, which the job inherits
         here = f"{shlex.quote(sys.executable)} -m commlens"
         program = "commlens" if shutil.which("commlens") else here
@@ -85,7 +86,7 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         version=commlens.__version__,
         site=site,
         request=request,
-        words=shlex.join(request.words),
+        words=_joined(mask_words(request.words)),
         queue=request.queue or site.queue,
         time=f"{request.minutes // 60:02}:{request.minutes % 60:02}:00",
         directives=[text.format_map(values) for text in site.directives],
@@ -96,6 +97,21 @@ def render(site: Site, request: Request, program: str | None = None) -> str:
         **values,
     )
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
+
+
+def _quoted(word: str) -> str:
+    """For a shell, in one line that can be printed, whatever it holds: bash knows $'\\x0a'."""
+    if word.isprintable():
+        return shlex.quote(word)
+    safe = [
+        chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}"
+        for byte in word.encode("utf-8", "surrogateescape")
+    ]
+    return f"$'{''.join(safe)}'"
+
+
+def _joined(words: Sequence[str]) -> str:
+    return " ".join(map(_quoted, words))
 
 
 def _command(program: str, site: Site, request: Request) -> list[str]:
@@ -110,7 +126,5 @@ def _command(program: str, site: Site, request: Request) -> list[str]:
         ("--ranks-per-node", str(job.ranks_per_node), ranks),
         ("--launcher-args", shlex.join(job.launcher_arguments), {"--launcher", "--launcher-args"}),
     ]
-    lines = [
-        shlex.join([name, text]) for name, text, others in options if text and not others & given
-    ]
-    return [f"{program} {shlex.join(request.words)}", *lines]
+    lines = [_joined([name, text]) for name, text, others in options if text and not others & given]
+    return [f"{program} {_joined(request.words)}", *lines]

@@ -7,13 +7,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from string import Formatter
 from typing import Literal, Optional
 
 import msgspec
 
 from commlens import knowledge
-from commlens.base import user_yaml
+from commlens.base import inputs, outputs, user_yaml
 from commlens.base.errors import CommlensError
+from commlens.base.text import printable_lines
 from commlens.jobs.launchers import CHOICES
 from commlens.jobs.spec import Allocation, JobSpec, is_variable
 
@@ -114,10 +116,10 @@ def load(name: str) -> Site:
     """The site of this name, the user's own before one that is shipped, or that in the YAML file
     `name`. Raises CommlensError for a mistake in it."""
     if "/" in name or name.endswith(_ENDING):
-        return parse(user_yaml.read(Path(name)), name)
+        return parse(inputs.read_text(Path(name), kind=inputs.YAML), name)
     paths, shipped = _of_user(), _shipped()
     if name in paths:
-        return parse(user_yaml.read(paths[name]), str(paths[name]))
+        return parse(inputs.read_text(paths[name], kind=inputs.YAML), str(paths[name]))
     if name in shipped:
         return parse(shipped[name], f"{name}{_ENDING}")
     raise CommlensError(
@@ -153,15 +155,28 @@ def _mistakes(site: Site) -> Iterator[str]:
             yield f"'hosts' {pattern}: not a regular expression ({error})"
     numbers = site.numbers(1)
     for text in (*site.directives, *site.launcher_arguments):
-        try:
-            text.format_map(numbers)
-        except (KeyError, ValueError, IndexError):
+        if not _has_fields_of(text, numbers):
             yield f"'{text}': in braces there can be {', '.join(numbers)}"
+    texts = (site.site, site.title, site.source, site.checked, site.queue)
+    for text in (*texts, *site.directives, *site.launcher_arguments):
         if not text.isprintable():
-            yield f"{text!r}: must be a single line"
+            yield f"{text!r}: must be a single line without control characters"
+    if printable_lines("\n".join(site.setup)) != "\n".join(site.setup):
+        yield "'setup': has control characters"
+    if not outputs.is_name(site.site):
+        yield f"'site' {site.site}: cannot be the name of a folder"
     for name in ("ranks", "cores_per_rank"):
         if numbers[name] < 1:
             yield f"'node.{name}' {numbers[name]}: must be at least 1"
+
+
+def _has_fields_of(text: str, numbers: Mapping[str, int]) -> bool:
+    """Whether in braces there is nothing but names of numbers: no attributes and no formats."""
+    try:
+        fields = [part[1:] for part in Formatter().parse(text) if part[1] is not None]
+    except ValueError:
+        return False
+    return all(name in numbers and not form and not how for name, form, how in fields)
 
 
 def _shipped() -> dict[str, str]:

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from commlens.base.errors import CommlensError, Status, reason, say
+from commlens.base.inputs import read_text
 from commlens.base.outputs import reserve
 from commlens.base.text import whole_number
 from commlens.jobs import watchdog
@@ -25,6 +26,7 @@ from commlens.jobs.sites import script
 from commlens.jobs.sites.schedulers import SCHEDULERS, Phase, Scheduler, State, meaning
 from commlens.jobs.sites.script import Request
 from commlens.jobs.sites.site import Site
+from commlens.model.reading import record_files
 
 _SCRIPT = "job.sh"
 _ABOUT = "job.json"
@@ -97,8 +99,8 @@ def find(job: str, out: Path) -> Submitted:
     """The job with this number, or in this folder. Raises CommlensError where there is none."""
     places = [Path(job) / _ABOUT, *sorted(out.glob(f"*/{_ABOUT}"))]
     for place in places:
-        with suppress(OSError, msgspec.DecodeError):
-            about = msgspec.json.decode(place.read_bytes(), type=dict[str, str])
+        with suppress(CommlensError, msgspec.DecodeError):
+            about = msgspec.json.decode(read_text(place), type=dict[str, str])
             scheduler = SCHEDULERS.get(about.get("scheduler", ""))
             if scheduler and "job" in about and (place is places[0] or about["job"] == job):
                 return Submitted(place.parent.resolve(), about["job"], scheduler)
@@ -191,7 +193,7 @@ def _how_it_ended(submitted: Submitted, state: State) -> str:
 def _silent_nodes(submitted: Submitted) -> str:
     """Of the nodes on which it ran those that do not answer, in a sentence; else empty."""
     with suppress(CommlensError, OSError):
-        for file in sorted((submitted.folder / script.RECORDS).rglob("*.jsonl")):
+        for file in record_files(submitted.folder / script.RECORDS):
             if sentence := watchdog.silent_nodes(file):
                 return sentence
     return ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,8 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from commlens import knowledge
-from commlens.base.errors import CommlensError, reason, say
+from commlens.base import outputs
+from commlens.base.errors import CommlensError, say
 from commlens.base.text import plural
 from commlens.model import Record, over_launches
 from commlens.model.profile import Profile
@@ -34,7 +36,7 @@ from commlens.render.plots.profile import draw_profile_singly, draw_profiles
 __all__ = [
     "ENDINGS",
     "Drawn",
-    "check_ending",
+    "check_picture",
     "draw",
     "draw_profile_singly",
     "draw_profiles",
@@ -50,13 +52,15 @@ ENDINGS = (".png", ".svg", ".pdf")
 _PIXELS_PER_INCH = 200
 
 
-def check_ending(out: Path) -> None:
-    """Raises CommlensError for a name that is not a picture's."""
+def check_picture(out: Path, option: str = "--out") -> None:
+    """Raises CommlensError for a name that is not a picture's, and for a file that is none of
+    ours."""
     if out.suffix.lower() not in ENDINGS:
         ending = f"ends in '{out.suffix}'" if out.suffix else "has no ending"
         raise CommlensError(
-            f"--out {out}: the name {ending}; a picture's ends in {', '.join(ENDINGS)}"
+            f"{option} {out}: the name {ending}; a picture's ends in {', '.join(ENDINGS)}"
         )
+    outputs.check(out, outputs.PICTURE, option)
 
 
 class Drawn(NamedTuple):
@@ -72,7 +76,7 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
 
     Raises CommlensError if there is nothing to draw or a file cannot be written.
     """
-    check_ending(out)
+    check_picture(out)
     chosen, left_out = select(over_launches(records), height_of_picture)
     if not chosen:
         count = plural(len(records), "record")
@@ -93,7 +97,7 @@ def plot(records: Sequence[Record], out: Path) -> Drawn:
 
 def plot_profiles(profiles: Sequence[Profile], out: Path) -> Drawn:
     """Draws each profile as panels. Raises CommlensError if the file cannot be written."""
-    check_ending(out)
+    check_picture(out)
     with styled():
         figure, count = draw_profiles(profiles)
         saved(figure, out)
@@ -114,13 +118,11 @@ def styled() -> Iterator[None]:
 
 
 def saved(figure: Figure, out: Path) -> None:
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(out, dpi=_PIXELS_PER_INCH)
-    except OSError as error:
-        raise CommlensError(
-            f"--out {out}: the picture cannot be written ({reason(error)})"
-        ) from None
+    """Writes the picture; in each kind of file its writer has a field of another name."""
+    form, buffer = out.suffix.lower()[1:], BytesIO()
+    writer = {"Software" if form == "png" else "Creator": outputs.PICTURE_MARK}
+    figure.savefig(buffer, format=form, dpi=_PIXELS_PER_INCH, metadata=writer)
+    outputs.write(out, buffer.getvalue(), outputs.PICTURE)
 
 
 def plot_beside(profiles: Sequence[Profile], record: Path) -> list[Path]:

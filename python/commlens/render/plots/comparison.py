@@ -14,10 +14,11 @@ from matplotlib.ticker import MaxNLocator
 from commlens.base.errors import CommlensError
 from commlens.base.text import labelled, plural, printable
 from commlens.compare.matching import Matched
-from commlens.compare.verdicts import ComparisonResult, Row, Verdict
+from commlens.compare.verdicts import ComparisonResult, Row
 from commlens.model import Group, case_key
+from commlens.model.comparison import Verdict
 from commlens.render.comparison import summary
-from commlens.render.plots import Drawn, check_ending, saved, styled
+from commlens.render.plots import Drawn, check_picture, saved, styled
 from commlens.render.plots.colors import TEXT_COLOR
 from commlens.render.plots.head import Head
 from commlens.render.plots.layout import Layout, arranged
@@ -45,7 +46,7 @@ def plot_comparison(result: ComparisonResult, out: Path) -> Drawn:
 
     Raises CommlensError if there is nothing to draw or the file cannot be written.
     """
-    check_ending(out)
+    check_picture(out)
     rows = [row for row in result.rows if row.difference.ratio is not None]
     if not rows:
         raise CommlensError("nothing to draw: no case was measured on both sides")

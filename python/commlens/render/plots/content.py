@@ -154,7 +154,7 @@ class Content:
         """A marker for each ceiling of a part: by part and name."""
         records = [operation.record for operation in self.operations]
         within = [record for record in records if record.has_parts_within]
-        ceilings = [ceiling for record in within for ceiling in record.ceilings]
+        ceilings = [ceiling for record in within for ceiling in record.valid_ceilings]
         keys = [(ceiling.part, ceiling.name) for ceiling in ceilings if ceiling.part]
         return looks("marks", keys, lambda key: key[1])
 
@@ -162,10 +162,11 @@ class Content:
 
     def ceilings(self, records: Sequence[Record], metric: Metric) -> list[CeilingLine]:
         """By memory, the ceilings that are the tightest of any of the records."""
-        tightest = {(record.memory, record.ceiling.name) for record in records if record.ceiling}
+        used = ((record.memory, record.valid_ceiling) for record in records)
+        tightest = {(memory, ceiling.name) for memory, ceiling in used if ceiling}
         lines: dict[tuple[str, str], tuple[Ceiling, dict[int, float]]] = {}
         for record in records:
-            for ceiling in record.ceilings:
+            for ceiling in record.valid_ceilings:
                 key = record.memory, ceiling.name
                 if key in tightest and metric.name in ceiling.metrics:
                     _, points = lines.setdefault(key, (ceiling, {}))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 
 from commlens.base.text import format_bytes, printable
-from commlens.render.plots import check_ending, saved, styled
+from commlens.render.plots import check_picture, saved, styled
 from commlens.render.plots.colors import CEILING_COLOR
 from commlens.render.plots.layout import Layout, arranged
 from commlens.render.plots.panel import Panel
@@ -77,6 +77,6 @@ def ranges_panel(
 
 def draw(panels: Sequence[Panel], out: Path) -> None:
     """Draws panels below each other. Raises CommlensError if the picture cannot be written."""
-    check_ending(out)
+    check_picture(out)
     with styled():
         saved(Layout(arranged(panels, 1), 1, _WIDTH_INCHES).draw(), out)

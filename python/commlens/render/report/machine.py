@@ -121,7 +121,7 @@ def machines(
         machine.gpus |= gpus
         of_start[start.start] = machine
     for record in records:
-        for ceiling in record.ceilings:
+        for ceiling in record.valid_ceilings:
             group = of_start.get(record.start.start)
             if group and ceiling.name in _LINKS and ceiling.unit == "GB/s" and ceiling.rate:
                 group.rates[ceiling.name] = max(ceiling.rate, group.rates.get(ceiling.name, 0.0))

@@ -68,6 +68,6 @@ def findings_block(findings: Sequence[Finding], width: int, every: bool) -> Line
     lines: list[Line] = []
     for finding, more in listed:
         lines += leveled(finding.severity, finding_lines(finding, finding.severity, width, more))
-    if not every and (rest := hint(findings)):
+    if rest := hint(0 if every else len(findings) - len(listed), "show"):
         lines.append([(rest, "dim")])
     return Lines([[("findings", "bold")], *lines, []] if lines else [])

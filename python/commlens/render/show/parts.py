@@ -10,6 +10,7 @@ from functools import partial
 from commlens.base.text import format_number, format_percent, readable_time
 from commlens.model import Group, Record, Statistic
 from commlens.model.levels import communication_s, depth, times_by_kind, times_by_level
+from commlens.model.record import is_noise
 from commlens.render.show.columns import place_columns, time_column
 from commlens.render.table import GAP, INDENT, Cells, Column, Table
 
@@ -31,7 +32,7 @@ def overlap_table(group: Group, records: Sequence[Record]) -> Table[Record]:
         time_column("ideal", lambda record: record.ideal_s, unit, factor),
         time_column("together", lambda record: record.together_s, unit, factor),
         Column("hidden\ncommunication", lambda record: record.hidden, format=hidden_text),
-        Column("overlap\nefficiency", lambda record: record.efficiency, format=format_percent),
+        Column("overlap\nefficiency", lambda record: record.efficiency, format=efficiency_text),
     ]
     return Table(columns, records)
 
@@ -43,10 +44,22 @@ def _time(name: str, record: Record) -> float | None:
 
 def hidden_text(hidden: Statistic) -> str:
     """`83% [80%, 86%]`: the median with its interval, if there are samples enough."""
-    median = format_percent(hidden.median)
+    if is_noise(hidden):
+        return "below the noise"
+    median = _share_of_all(hidden.median)
     if hidden.ci_low is None or hidden.ci_high is None:
         return f"{median} (n={hidden.count})"
-    return f"{median} [{format_percent(hidden.ci_low)}, {format_percent(hidden.ci_high)}]"
+    return f"{median} [{_share_of_all(hidden.ci_low)}, {_share_of_all(hidden.ci_high)}]"
+
+
+def _share_of_all(share: float) -> str:
+    """Beyond the ends it is `none` or `all`."""
+    return "none" if share <= 0 else "all" if share >= 1 else format_percent(share)
+
+
+def efficiency_text(efficiency: float) -> str:
+    """`93%`: nothing overlaps better than perfectly."""
+    return "> 100% (noise)" if efficiency > 1 else format_percent(efficiency)
 
 
 def shares_table(group: Group, records: Sequence[Record]) -> Table[Record]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from commlens.base.text import format_ratio, format_value, labelled
+from commlens.base.text import format_value, labelled
 from commlens.compare.references import Beside, Line, beside, by_ranks, find, lines_of
 from commlens.model import Group, Metric, Record
 from commlens.render.show.columns import metric_columns, place_columns
@@ -23,7 +23,7 @@ def published_tables(group: Group, measured: Sequence[Record]) -> Iterator[Thing
     lines = lines_of(pairs)
     curves = {line: lines[line] for line in lines if len(lines[line]) >= _FEWEST_OF_CURVE}
     single = [pair for pair in pairs if pair.figure.line not in curves]
-    yield _heading("single values: a ratio is ours over theirs, without a test")
+    yield _heading("single values: a ratio is ours over theirs, outside our interval")
     if curves:
         yield _by_size(group, curves)
         sources = [points[0].source for points in curves.values()]
@@ -77,7 +77,7 @@ def _single_values(group: Group, pairs: Sequence[Beside]) -> Table[Beside]:
     columns: list[Column[Beside]] = [
         Column("ours", lambda pair: _value(pair, pair.ours), unit),
         Column("published", lambda pair: _value(pair, pair.figure.value), unit),
-        Column("ratio", lambda pair: pair.ratio, format=format_ratio),
+        Column("ratio", lambda pair: pair.verdict, left=True),
         Column("size there", size_there, if_any=True),
         Column("source", lambda pair: pair.source.name, left=True, style="cyan"),
         Column("", lambda pair: pair.figure.where, left=True),
@@ -104,7 +104,7 @@ def _by_size(group: Group, curves: dict[Line, list[Beside]]) -> Table[Record]:
 
 def _line_column(points: Sequence[Beside]) -> Column[Record]:
     def text(pair: Beside) -> str:
-        ratio = "" if pair.ratio is None else f" ({format_ratio(pair.ratio)})"
+        ratio = f" ({pair.verdict})" if pair.verdict else ""
         return f"{_value(pair, pair.figure.value)}{ratio}"
 
     words = points[0].figure.setup or points[0].figure.hardware

@@ -28,12 +28,12 @@ def gain_lines(group: Group) -> list[Line]:
 def _gain_line(group: Group, pair: VariantPair) -> Line:
     after = pair.after
     place = where(group, after, group.start_label(after))
-    why = f" ({pair.difference.why_tie}): " if pair.difference.tie else " "
     best = format_gain(pair.gain_of_best)
+    gain = f"{format_gain(pair.gain)} by the medians, {best} by the best times"
     return [
         (f"  {after.variant_value} over {pair.before.variant_value} ({place}): ", ""),
         (pair.difference.tie or "speed-up", "bold"),
-        (f"{why}{format_gain(pair.gain)} by the medians, {best} by the best times", ""),
+        (f" ({pair.difference.why_tie})" if pair.difference.tie else f" {gain}", ""),
     ]
 
 
@@ -86,7 +86,9 @@ def _gain_columns(variants: Sequence[str], metric: Metric | None) -> list[Column
     def result(statistic: str, side: int, pair: VariantPair) -> str:
         return format_value(getattr(pair.statistics[side], statistic), unit)
 
-    best = Column[VariantPair]("speed-up", lambda pair: format_gain(pair.gain_of_best))
+    best = Column[VariantPair](
+        "speed-up", lambda pair: pair.difference.tie or format_gain(pair.gain_of_best)
+    )
     median = replace(best, value=lambda pair: pair.difference.tie or format_gain(pair.gain))
     columns: list[Column[VariantPair]] = []
     for kind, statistic, gain in (("best", "min", best), ("median", "median", median)):
@@ -135,19 +137,27 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
         more = 1 if scaling.is_weak else row.record.ranks / fewest[row.position].ranks
         return None if (ratio := gain(row)) is None else ratio / more
 
-    def speed_up(row: _Row) -> str | None:
-        ratio, first = gain(row), fewest[row.position]
-        if ratio is None:
-            return None
-        text = f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
-        metric = row.record.start.metrics[TIME_METRIC]
+    def with_verdict(text: str, row: _Row) -> str:
+        first, metric = fewest[row.position], row.record.start.metrics[TIME_METRIC]
         tie = row.record is not first and difference(first, row.record, metric).tie
         return f"{text} ({tie})" if tie else text
+
+    def speed_up(row: _Row) -> str | None:
+        ratio = gain(row)
+        if ratio is None:
+            return None
+        return with_verdict(f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}", row)
+
+    def efficiency_text(row: _Row) -> str | None:
+        if (share := efficiency(row)) is None:
+            return None
+        text = format_percent(share)
+        return with_verdict(text, row) if scaling.is_weak else text  # else the speed-up has it
 
     columns = _metric_columns(main, rows)
     if not scaling.is_weak:
         columns.append(Column("speed-up", speed_up))
-    columns.append(Column("efficiency", efficiency, format=format_percent))
+    columns.append(Column("efficiency", efficiency_text))
     return _table(scaling, columns, rows)
 
 

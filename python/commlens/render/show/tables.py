@@ -8,7 +8,6 @@ from functools import partial
 
 from commlens.base.text import format_fraction, format_number, format_value, plural, readable_time
 from commlens.model import TIME_METRIC, Group, Metric, Record, launches_of
-from commlens.model.comparison import INCONCLUSIVE, TIE
 from commlens.model.levels import has_levels
 from commlens.model.record import HIDDEN_METRIC, OVERLAP_METRIC
 from commlens.render.show import details
@@ -19,7 +18,7 @@ from commlens.render.show.published import published_tables
 from commlens.render.show.scaling import gain_lines
 from commlens.render.table import NOTHING, Column, Line, Lines, Table, Thing
 
-_STANDING_STYLES = {None: "dim", TIE: "dim", INCONCLUSIVE: "dim", "best": "green"}
+_STANDING_STYLES = {None: "dim", "tie": "dim", "inconclusive": "dim", "best": "green"}
 _CHECK_STYLES = {"passed": "green", "off": "yellow", "failed": "bold red"}
 
 
@@ -77,12 +76,11 @@ def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Rec
     Where the width does not suffice, the other metrics and the name of the ceiling are left out.
     """
     main, *others = group.metrics
-    if not wide:
-        # The time of the operation beside another main metric, and what the table of parts shows.
-        hidden = {TIME_METRIC}
-        if any(record.alone_s for record in records):
-            hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
-        others = [metric for metric in others if metric.name not in hidden]
+    # The time of the operation beside another main metric, and what the table of parts shows.
+    hidden = set() if wide else {TIME_METRIC}
+    if any(record.alone_s for record in records):
+        hidden |= {HIDDEN_METRIC, OVERLAP_METRIC}
+    others = [metric for metric in others if metric.name not in hidden]
     columns = place_columns(group)
     if wide and group.size_name == "size" and group.sizes:
         columns.insert(1, Column("bytes", lambda record: record.size, format="{:,}".format))
@@ -203,6 +201,6 @@ def _doubt(group: Group, used: Record) -> str:
     if standing is None or (standing.best is used and not standing.tie):
         return ""
     if standing.tie:
-        return "  (in this table a tie: the choice was within noise)"
+        return f"  (in this table {standing.tie}: the choice was within noise)"
     name = standing.best.candidate.name if standing.best.candidate else standing.best.transport
     return f"  (in this table {name} is {standing.ratio:.2f}x better: the choice was within noise)"

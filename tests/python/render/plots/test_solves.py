@@ -140,8 +140,8 @@ def test_a_roofline_has_the_ceilings_and_a_point_per_variant() -> None:
     other = make_solve_record(transport="ccl", bytes_per_dof=82)
     axes = panel(drawn(make_solve_record(), other), ROOFLINE)
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "memory: 3,900 GB/s (2 x a copy's 1,950: read and written)",
-        "square GEMM: 58,000 GFLOP/s",
+        "memory bandwidth: 3,900 GB/s, read and written",
+        "multiply-adds: 58,000 GFLOP/s",
     ]
     slope, roof, *points = axes.lines
     ridge = 58e3 / 3900

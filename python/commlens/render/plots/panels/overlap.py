@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from commlens.base.text import format_percent
 from commlens.model import Interval
 from commlens.render.plots.bars import Bar, BarLine, Bars, Segment, ends_of
 from commlens.render.plots.colors import IDEAL_EDGE, IDEAL_FACE
 from commlens.render.plots.content import Content, Operation, end_of_scale
 from commlens.render.plots.panel import Panel, joined
-from commlens.render.show.parts import hidden_text
+from commlens.render.show.parts import efficiency_text, hidden_text
 
 ORDER = 1
 _IDEAL_LINE = {"color": IDEAL_EDGE, "linewidth": 1.2, "linestyle": (0, (2, 2))}
@@ -26,7 +25,7 @@ def panels(content: Content) -> Iterator[Panel]:
         details = joined(
             operation.difference,
             f"hidden communication {hidden_text(record.hidden)}" if record.hidden else "",
-            f"overlap efficiency {format_percent(record.efficiency or 0)}",
+            f"overlap efficiency {efficiency_text(record.efficiency or 0)}",
             f"ideal: {longest} alone",
         )
         names = [*(f"{part.name} alone" for part in record.parts), "together", "ideal"]

@@ -1,4 +1,4 @@
-"""A roofline: FLOP/s of a solve against its FLOP/byte, under the rates of memory and of a GEMM.
+"""A roofline: FLOP/s of a solve against its FLOP/byte, under the rates of memory and arithmetic.
 
 After S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model"
 (CACM 52, 2009).
@@ -14,7 +14,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.transforms import ScaledTranslation
 
-from commlens.base.text import format_number, format_percent
+from commlens.base.text import format_fraction, format_number
 from commlens.model import Record
 from commlens.render.plots.colors import QUIET_COLOR, looks
 from commlens.render.plots.content import Content, ceiling_style
@@ -31,9 +31,9 @@ from commlens.render.plots.style import WIDEST, Series
 from commlens.render.plots.ticks import powers, set_ticks
 
 ORDER = 6
-_COPIES = ("memory copy", "device copy")  # within the memory of the vectors
-_GEMM = "square GEMM"
-_TRAFFIC_OF_A_COPY = 2  # the rate of a copy counts each byte once; memory reads and writes it
+# GB/s read and written, over the rate: a copy's, in old records, counts each byte once
+_OF_MEMORY = {"memory bandwidth": 1, "memory copy": 2, "device copy": 2}
+_OF_ARITHMETIC = ("multiply-adds", "square GEMM")
 _UNIT = "GFLOP/s"
 _GIGA_PER_TERA = 1e3
 _NOTE_INCHES = 0.17
@@ -43,31 +43,22 @@ _NOTE_INCHES = 0.17
 class Roofline:
     """Rates of one rank."""
 
-    copy: str  # the name of its ceiling
-    copy_rate: float  # GB/s
-    gemm_rate: float | None  # GFLOP/s; None: not measured
+    traffic: float  # GB/s of memory, read and written
+    flops: float | None  # GFLOP/s; None: not measured
 
     @property
     def lines(self) -> list[tuple[str, dict[str, Any]]]:
         """What its lines are, and how they look."""
-        copy, memory = format_number(self.copy_rate), format_number(self.traffic)
-        labels = [
-            f"memory: {memory} GB/s ({_TRAFFIC_OF_A_COPY} x a copy's {copy}: read and written)"
-        ]
-        if self.gemm_rate:
-            labels.append(f"{_GEMM}: {format_number(self.gemm_rate)} GFLOP/s")
-        dashes = looks("dashes", (self.copy, _GEMM)).values()
-        return list(zip(labels, map(ceiling_style, dashes)))
-
-    @property
-    def traffic(self) -> float:
-        """GB/s of memory, read and written."""
-        return _TRAFFIC_OF_A_COPY * self.copy_rate
+        names = "memory bandwidth", "multiply-adds"
+        labels = [f"{names[0]}: {format_number(self.traffic)} GB/s, read and written"]
+        if self.flops:
+            labels.append(f"{names[1]}: {format_number(self.flops)} GFLOP/s")
+        return list(zip(labels, map(ceiling_style, looks("dashes", names).values())))
 
     def at(self, intensity: float) -> float:
         """The roof in GFLOP/s at so many FLOP/byte."""
         slope = self.traffic * intensity
-        return slope if self.gemm_rate is None else min(slope, self.gemm_rate)
+        return slope if self.flops is None else min(slope, self.flops)
 
 
 def panels(content: Content) -> Iterator[Panel]:
@@ -97,7 +88,7 @@ _Points = Mapping[Series, tuple[float, float]]  # FLOP/byte and GFLOP/s of each 
 def _draw(roofline: Roofline, points: _Points, axes: Axes, width: float) -> None:
     """Points of the fastest records, with a note each."""
     intensities, rates = zip(*points.values())
-    roof = roofline.gemm_rate
+    roof = roofline.flops
     ridge = roof / roofline.traffic if roof else max(intensities)
     left, right = min(*intensities, ridge) / 1.6, 6 * max(*intensities, ridge)
     ends = [left, *([ridge] if roof else []), right]
@@ -140,7 +131,7 @@ def _write_notes(axes: Axes, roofline: Roofline, points: _Points) -> None:
     }
     for row, (series, point) in enumerate(sorted(points.items(), key=lambda entry: entry[1][1])):
         up = ScaledTranslation(0, row * _NOTE_INCHES, axes.figure.dpi_scale_trans)
-        share = format_percent(point[1] / roofline.at(point[0]))
+        share = format_fraction(point[1] / roofline.at(point[0]))
         axes.annotate(
             f"{series.label}: {format_number(point[1])} GFLOP/s, {share}",
             point,
@@ -166,19 +157,15 @@ def _machine(record: Record) -> tuple[str, ...]:
 
 
 def _roofline(records: Sequence[Record]) -> Roofline | None:
-    """The highest rates that any of the records measured; None without a copy."""
+    """The highest rates that any of the records measured; None without that of memory."""
     rates: dict[str, list[float]] = {}
     for record in records:
-        for ceiling in record.ceilings:
+        for ceiling in record.valid_ceilings:
             if ceiling.rate:
                 rates.setdefault(ceiling.name, []).append(ceiling.rate)
-    best = {name: max(rates[name]) for name in _COPIES if name in rates}
-    if not best:
-        return None
-    copy = max(best, key=lambda name: best[name])
-    return Roofline(
-        copy, best[copy], _GIGA_PER_TERA * max(rates[_GEMM]) if _GEMM in rates else None
-    )
+    traffic = [times * max(rates[name]) for name, times in _OF_MEMORY.items() if name in rates]
+    flops = [_GIGA_PER_TERA * max(rates[name]) for name in _OF_ARITHMETIC if name in rates]
+    return Roofline(max(traffic), max(flops, default=None)) if traffic else None
 
 
 def _has_point(record: Record) -> bool:

@@ -35,7 +35,7 @@ def _panel(groups: Sequence[Group], content: Content) -> Iterator[Panel]:
     ceilings = [
         (position, ceiling.name, ceiling.metrics[metric.name])
         for position, record in enumerate(bars.values())
-        if (ceiling := record.ceiling) and metric.name in ceiling.metrics
+        if (ceiling := record.valid_ceiling) and metric.name in ceiling.metrics
     ]
     dashes = looks("dashes", [name for _, name, _ in ceilings])
     marks = [

@@ -89,7 +89,7 @@ def _by_level(content: Content, operations: Sequence[Operation], over: str) -> P
             if level == _WHOLE:
                 lines += [
                     BarLine(_line_style(content, line), 1e-6 * ceiling.time_us, len(bars))
-                    for ceiling in record.ceilings
+                    for ceiling in record.valid_ceilings
                     for line in ceilings
                     if ceiling.name == line.ceiling.name and ceiling.part is None
                 ]
@@ -109,7 +109,7 @@ def _bar_of_level(
     colors: Mapping[str, str],
 ) -> Bar:
     """With the share of the level, or of all communication, in the whole."""
-    limited = {ceiling.part for ceiling in record.ceilings if ceiling.part}
+    limited = {ceiling.part for ceiling in record.valid_ceilings if ceiling.part}
     pieces = []
     for kind, color in colors.items():
         parts = [part for part in limited if place_of(part) == (level, kind)]
@@ -138,7 +138,7 @@ def _bar(
     for color, seconds, parts in pieces:
         marks = [
             (content.marks[ceiling.part, ceiling.name], 1e-6 * ceiling.time_us * shown)
-            for ceiling in record.ceilings
+            for ceiling in record.valid_ceilings
             if ceiling.part and ceiling.part in parts
         ]
         segments.append(Segment(color, seconds * shown, marks))
@@ -198,7 +198,9 @@ def _legend(content: Content, group: Group, records: Sequence[Record]) -> Iterat
     names = dict.fromkeys(part.name for record in records for part in record.parts)
     yield from part_entries(names, content.part_colors)
     yield LegendEntry(REST, (), Patch(color=OTHER_COLOR, label="other"))
-    shown = {(ceiling.part, ceiling.name) for record in records for ceiling in record.ceilings}
+    shown = {
+        (ceiling.part, ceiling.name) for record in records for ceiling in record.valid_ceilings
+    }
     for (part, name), marker in content.marks.items():
         if (part, name) in shown:
             label = shortened(f"ceiling of {part}: {name}")

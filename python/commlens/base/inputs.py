@@ -1,0 +1,58 @@
+"""Opens every file that a user names: regular files of a limited size, and nothing else. What has
+no end, and what waits for somebody, is refused."""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from commlens.base.errors import CommlensError, reason
+from commlens.base.text import format_bytes
+
+YAML = "a YAML file"
+MOST_BYTES = 16 << 20  # of a text that is read at once: far more than ten thousand entries
+_LONGEST_NAME = 200
+
+
+def open_input(
+    path: Path, option: str = "", kind: str = "a file", most_bytes: int = MOST_BYTES
+) -> BinaryIO:
+    """The file, which an option names, as a stream of bytes; `kind` is what it should be. Raises
+    CommlensError for what is none, or cannot be read."""
+    named = f"{option} {path}".strip()[:_LONGEST_NAME]
+    try:
+        if stat.S_ISREG(path.stat().st_mode):  # to open a device may have an effect
+            # A pipe may have taken its place: to open it would wait for its other end.
+            stream = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+            status = os.fstat(stream.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_size <= most_bytes:
+                return stream
+            stream.close()
+            if stat.S_ISREG(status.st_mode):
+                raise CommlensError(f"{named} is larger than {format_bytes(most_bytes)}")
+    except (OSError, ValueError) as error:  # of a name that no file can have
+        why = reason(error) if isinstance(error, OSError) else str(error)
+        raise CommlensError(f"{named} cannot be read: {why}") from None
+    what = "a folder" if path.is_dir() else "a device or a pipe"
+    raise CommlensError(f"{named} is {what}: name {kind}")
+
+
+def read_text(
+    path: Path,
+    option: str = "",
+    kind: str = "a file",
+    most_bytes: int = MOST_BYTES,
+    *,
+    is_lenient: bool = False,
+) -> str:
+    """The text of such a file; `is_lenient`: with a stand-in for what is not UTF-8, which else is
+    refused."""
+    with open_input(path, option, kind, most_bytes) as stream:
+        data = stream.read(most_bytes)
+    if b"\0" not in data or is_lenient:
+        with suppress(UnicodeDecodeError):
+            return data.decode("utf-8-sig", "replace" if is_lenient else "strict")
+    raise CommlensError(f"{option} {path} is not a text file in UTF-8".strip())

@@ -1,0 +1,19 @@
+// What a core of the host reaches at best: passes over memory, and multiply-adds of numbers in registers.
+#pragma once
+
+#include <cstddef>
+
+namespace commlens::device::host {
+
+/// Arrays begin on a cache line, and have a multiple of four.
+inline constexpr std::size_t line_bytes = 64;
+
+double sum(const double* data, std::size_t n);
+/// to[i] = (a[i] + b[i]) / 2
+void mean(double* to, const double* a, const double* b, std::size_t n);
+
+/// Multiply-adds of doubles or floats in registers, `rounds` of each number, in vectors of 32 bytes or `wide` ones of
+/// 64: which are faster depends on the processor. Returns the floating-point operations that they are.
+double multiply_add(bool doubles, bool wide, std::size_t rounds);
+
+}  // namespace commlens::device::host

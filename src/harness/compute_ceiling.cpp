@@ -1,0 +1,233 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <future>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "base/stopwatch.hpp"
+#include "device/host/peak.hpp"
+#include "device/traffic.hpp"
+#include "harness/ceiling.hpp"
+#include "harness/pattern.hpp"
+#include "harness/placement.hpp"
+#include "harness/run.hpp"
+#include "measure/peak.hpp"
+#include "measure/statistics.hpp"
+
+namespace commlens {
+
+using device::Memory;
+
+namespace {
+
+constexpr double product_round_s = 0.1;                    ///< long enough for the clocks of a GPU at work
+constexpr double short_round_s = 0.002;                    ///< on the host, and of memory
+constexpr std::size_t large_bytes = std::size_t{1} << 30;  ///< beyond all caches of a GPU
+constexpr double long_enough_s = 0.05;  ///< a square product that takes longer is not doubled any more
+constexpr std::size_t smallest_square = 512;
+constexpr std::size_t largest_square = 16384;
+
+}  // namespace
+
+std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double round_s) const {
+  const auto seconds_of = [&](const Way& way, std::size_t count) {
+    communicator_.barrier();  // all do it at the same time; it takes as long as the slowest needs
+    const Stopwatch stopwatch;
+    way.repeat(count);
+    return std::max(communicator_.maximum(stopwatch.seconds()), 1e-9);
+  };
+  std::vector<std::size_t> counts;
+  for (const Way& way : ways) {
+    double seconds = seconds_of(way, 1);  // also warms up
+    counts.push_back(1);
+    while ((seconds = seconds_of(way, counts.back())) < round_s / 2) {
+      counts.back() *= static_cast<std::size_t>(std::clamp(round_s / seconds, 2.0, 100.0));
+    }
+  }
+  double spent = 0;
+  const auto round = [&] {
+    std::vector<double> rates;
+    for (std::size_t i = 0; i < ways.size(); ++i) {
+      const double seconds = seconds_of(ways[i], counts[i]);
+      rates.push_back(ways[i].work * static_cast<double>(counts[i]) / seconds);
+      spent += seconds;
+    }
+    Run::heartbeat();
+    return rates;
+  };
+  return measure::peak_rates(round, [&] { return spent; });
+}
+
+double Ceilings::rate_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream) const {
+  const auto multiply = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) blas.gemm(gemm, stream);
+    stream.wait();
+  };
+  return peak_rates({{.work = flops_of(gemm), .repeat = multiply}}, product_round_s).front();
+}
+
+const Ceilings::Peak& Ceilings::peak(const std::string& key, When when, const std::function<Peak()>& measure) {
+  const auto [known, is_new] = peaks_.try_emplace(key);
+  if (is_new || when == When::after) known->second = known->second.or_better(measure());
+  return known->second;
+}
+
+std::optional<measure::Ceiling> Ceilings::measure(const GemmCeiling& ceiling, device::Blas& blas, Memory memory,
+                                                  When when) {
+  const auto& gemm = ceiling.gemm;
+  const bool of_hardware = gemm.a == nullptr;
+  const std::string shape = fmt::format("products of {} x {} x {}, {}{}", gemm.m, gemm.n, gemm.k, name(gemm.type),
+                                        gemm.tune ? ", tuned" : "");
+  const Peak& best = peak(fmt::format("{} {}", shape, name(memory)), when, [&]() -> Peak {
+    if (!of_hardware) return {.rate = rate_of(gemm, blas, *device_.stream(memory)), .method = shape};
+    const Peak products = square_products(gemm, blas, memory);
+    return on_gpu(memory) ? products : products.or_better(multiply_adds(gemm.type));
+  });
+  if (best.rate == 0) return std::nullopt;
+  return measure::Ceiling{.name = !of_hardware ? "block GEMM" : (on_gpu(memory) ? "square GEMM" : "multiply-adds"),
+                          .method = best.method + ", back to back, by all ranks at the same time; the best round",
+                          .seconds = ceiling.flops / best.rate,
+                          .rate = best.rate * 1e-12,
+                          .unit = measure::unit::TFLOPs,
+                          .library = !of_hardware};
+}
+
+Ceilings::Peak Ceilings::passes(Memory memory, std::size_t bytes) {
+  const auto stream = device_.stream(memory);
+  const auto buffer = allocate_on_all(memory, bytes + device::pass_scratch_bytes);
+  if (!buffer) return {};
+  const auto passes = device::passes_over(*buffer, *stream);
+  std::vector<Way> ways;
+  for (const device::Pass& pass : passes) {
+    ways.push_back({static_cast<double>(pass.bytes), [&](std::size_t count) {
+                      for (std::size_t i = 0; i < count; ++i) pass.add();
+                      stream->wait();
+                    }});
+  }
+  const auto rates = peak_rates(ways, short_round_s);
+  const auto best = static_cast<std::size_t>(std::max_element(rates.begin(), rates.end()) - rates.begin());
+  return {rates[best], fmt::format("{} of {} bytes", passes[best].name, passes[best].bytes)};
+}
+
+std::optional<measure::Ceiling> Ceilings::measure(const MemoryCeiling& ceiling, Memory memory, When when) {
+  std::vector<std::size_t> sizes{static_cast<std::size_t>(communicator_.maximum(ceiling.working_set))};
+  if (on_gpu(memory)) sizes.push_back(large_bytes);
+  Peak best;
+  for (const std::size_t bytes : sizes) {
+    const auto measure = [&] { return passes(memory, bytes); };
+    best = best.or_better(peak(fmt::format("passes {} {}", bytes, name(memory)), when, measure));
+  }
+  if (best.rate == 0) return std::nullopt;
+  return measure::Ceiling{.name = "memory bandwidth",
+                          .method = best.method + ", back to back, by all ranks at the same time; the best round",
+                          .seconds = communicator_.maximum(ceiling.bytes) / best.rate,
+                          .rate = best.rate * 1e-9,
+                          .part = ceiling.part};
+}
+
+Ceilings::Peak Ceilings::multiply_adds(DataType type) const {
+  const bool doubles = type == DataType::f64 || type == DataType::c128;
+  const int cores = core_share(placement_, communicator_.rank());
+  constexpr std::size_t rounds = 10000;
+  std::vector<Way> ways;
+  for (const bool wide : {false, true}) {
+    const double flops = device::host::multiply_add(doubles, wide, 1);
+    ways.push_back({flops * rounds * cores, [doubles, wide, cores](std::size_t count) {
+                      const auto work = [=] { (void)device::host::multiply_add(doubles, wide, rounds * count); };
+                      std::vector<std::future<void>> others;
+                      for (int i = 1; i < cores; ++i) others.push_back(std::async(std::launch::async, work));
+                      work();
+                    }});
+  }
+  const auto rates = peak_rates(ways, short_round_s);
+  return {.rate = *std::max_element(rates.begin(), rates.end()),
+          .method = fmt::format("multiply-adds in registers, {}, cores: {}", doubles ? "f64" : "f32", cores)};
+}
+
+std::optional<device::Buffer> Ceilings::allocate_on_all(Memory memory, std::size_t bytes) {
+  device::Buffer buffer;
+  std::string problem;
+  const auto self = static_cast<std::size_t>(communicator_.rank());
+  std::size_t sharers = 0;  // ranks that share the memory with this one
+  for (std::size_t rank = 0; rank < hosts_.size(); ++rank) {
+    sharers += hosts_[rank] == hosts_[self] && (!on_gpu(memory) || gpus_[rank] == gpus_[self]) ? 1 : 0;
+  }
+  try {
+    if (bytes * sharers > device_.available(memory) / 10 * 9) throw Error("no room");
+    buffer = device_.allocate(memory, bytes);
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  if (!communicator_.first(problem).empty()) return std::nullopt;
+  return buffer;
+}
+
+Ceilings::Peak Ceilings::square_products(const device::Gemm& like, device::Blas& blas, Memory memory) {
+  const auto stream = device_.stream(memory);
+  Peak best;
+  for (std::size_t n = smallest_square; n <= largest_square; n *= 2) {
+    const std::size_t reals = n * n * components(like.type);
+    const auto matrices = allocate_on_all(memory, 3 * n * n * size_of(like.type));
+    if (!matrices) break;
+    pattern::write_numbers(*stream, matrices->data(), 2 * reals, like.type, n);
+    auto* const a = matrices->as<std::byte>();
+    const std::size_t bytes = n * n * size_of(like.type);
+    const device::Gemm square{.type = like.type,
+                              .b_operation = device::Operation::adjoint,
+                              .m = n,
+                              .n = n,
+                              .k = n,
+                              .a = a,
+                              .lda = n,
+                              .b = a + bytes,
+                              .ldb = n,
+                              .c = a + 2 * bytes,
+                              .ldc = n};
+    const double rate = rate_of(square, blas, *stream);
+    const auto method = fmt::format("products of {0} x {0} x {0}, {1}, every bit in use", n, name(like.type));
+    best = best.or_better({rate, method});
+    if (flops_of(square) / rate > long_enough_s) break;
+  }
+  return best;
+}
+
+namespace {
+
+constexpr std::size_t fewest = 6;
+constexpr std::size_t most = 50;
+constexpr double calls_s = 1;
+
+}  // namespace
+
+measure::Ceiling Ceilings::measure(const CallCeiling& ceiling, device::Stream& stream) const {
+  double seconds = 0;
+  double spent = 0;  // equal on all ranks
+  for (const auto& call : ceiling.calls) {
+    std::vector<double> samples;
+    const double until = spent + calls_s / static_cast<double>(ceiling.calls.size());
+    for (std::size_t i = 0; i < most && (i < fewest || spent < until); ++i) {
+      communicator_.barrier();
+      const Stopwatch stopwatch;
+      call();
+      stream.wait();
+      samples.push_back(communicator_.sum_of_reals(stopwatch.seconds()) / communicator_.size());
+      spent += samples.back();
+      Run::heartbeat();
+    }
+    samples.erase(samples.begin());  // the first warms up
+    seconds += measure::summarize(samples).median;
+  }
+  return {
+      .name = ceiling.name,
+      .method = ceiling.method + "; the mean over the ranks, the median of 5 to 49 of each by itself, after a barrier",
+      .seconds = seconds,
+      .rate = static_cast<double>(ceiling.bytes) / seconds * 1e-9,
+      .library = true,
+      .part = ceiling.part};
+}
+
+}  // namespace commlens

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from matplotlib.artist import Artist
 from matplotlib.lines import Line2D
 
 from commlens.base.text import memory_name, plural
@@ -104,12 +105,15 @@ class Content:
     def _shades(self) -> dict[str, int]:
         return {}
 
-    def number_shades(self, groups: Iterable[Group]) -> None:
-        """The variants of these groups come before those that only several groups together have,
-        whichever are drawn first."""
+    def number_shades(self, groups: Iterable[Group], handles: Iterable[Artist | Series]) -> None:
+        """The variants of these groups come before those of lines over several groups, whichever
+        are drawn first."""
+        lines: list[Series] = []
         for group in groups:
-            lines = {self.series_of(group, record) for record in group.records}
-            for line in sorted(lines, key=lambda line: line.order):
+            of_group = {self.series_of(group, record) for record in group.records}
+            lines += sorted(of_group, key=lambda line: line.order)
+        for line in [*lines, *handles]:
+            if isinstance(line, Series):
                 self._shades.setdefault(line.variant, len(self._shades))
 
     @cached_property

@@ -93,8 +93,7 @@ def cards(records: Sequence[Record]) -> tuple[list[Card], list[str]]:
     for group in all_groups[:_MOST_SECTIONS]:
         by_name.setdefault(group.benchmark, []).append(group)
     printed: set[tuple[str, str]] = set()
-    numbered = enumerate(by_name.items(), start=1)
-    result = [_card(number, *entry, printed) for number, entry in numbered]
+    result = [_card(number, *entry, printed) for number, entry in enumerate(by_name.items(), 1)]
     left_out = f"shown are the first {_MOST_SECTIONS} of {len(all_groups):,} groups of records"
     return result, [left_out] if len(all_groups) > _MOST_SECTIONS else []
 

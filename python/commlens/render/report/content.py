@@ -186,9 +186,10 @@ def _conclusions(
     listed: Sequence[Finding], all_cards: Sequence[Card], profiles: Sequence[Profile]
 ) -> list[list[ReportedFinding]]:
     sections = {
-        id(record): (card, section)
+        id(record): link
         for card in all_cards
         for section in card.sections
+        for link in (Link(section.name, f"{card.benchmark}: {section.title}"),)
         for merged in section.group.records
         for record in launches_of(merged)
     }
@@ -197,10 +198,7 @@ def _conclusions(
     by_kind: dict[tuple[str, str], list[ReportedFinding]] = {}
     for finding in listed:
         evidence = finding.evidence
-        places = (sections[id(record)] for record in evidence.records if id(record) in sections)
-        links = [
-            Link(section.name, f"{card.benchmark}: {section.title}") for card, section in places
-        ]
+        links = [sections[id(record)] for record in evidence.records if id(record) in sections]
         if id(evidence.profile) in pages:
             links.append(pages[id(evidence.profile)])
         shown = ReportedFinding(finding, list(dict.fromkeys(links))[:_MOST_NAMES])

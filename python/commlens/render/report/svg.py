@@ -88,10 +88,6 @@ def _name_points(figure: Figure) -> dict[str, list[str]]:
     return texts
 
 
-def _shortened(number: re.Match[str]) -> str:
-    return f"{float(number[0]):.1f}".removesuffix(".0")
-
-
 def _clean(element: Element, ids: Mapping[str, str], classes: dict[str, str]) -> None:
     """Leaves out name spaces, styles, long numbers and the ids of groups, to which nothing refers.
 
@@ -108,9 +104,9 @@ def _clean(element: Element, ids: Mapping[str, str], classes: dict[str, str]) ->
             if element.tag != "g":
                 kept[key] = ids[value]
         else:
-            value = _LONG_NUMBER.sub(_shortened, value)
+            value = _LONG_NUMBER.sub(lambda hit: f"{float(hit[0]):.1f}".removesuffix(".0"), value)
             value = _BLANKS.sub(r"\1", value) if key == "d" else value
-            kept[key.rpartition("}")[2]] = _REFERENCE.sub(lambda match: f"#{ids[match[1]]}", value)
+            kept[key.rpartition("}")[2]] = _REFERENCE.sub(lambda hit: f"#{ids[hit[1]]}", value)
     element.attrib = kept
     if element.tag == "g" and not kept:
         element.tag = _BARE

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.colors import to_hex
 
 from commlens.model import groups, over_launches
-from commlens.render.plots import draw
+from commlens.render.plots import draw, draw_singly
 from commlens.render.plots.content import Content
 from plot_helpers import details, drawn, legends, panel, texts, titles, y_labels
 from record_helpers import parsed
@@ -114,8 +114,11 @@ def test_a_bar_is_no_paler_for_the_lines_of_other_panels() -> None:
     (bar,) = panel(figure, "allreduce of 1 KiB").patches
     color, _ = Content.of(parsed(*records)).transports["mpi"]
     assert to_hex(bar.get_edgecolor()).upper() == color
-    lines = panel(figure, "bp5: convergence").lines
-    assert len({to_hex(line.get_color()).upper() for line in lines} | {color}) == 3
+    colors = [line.get_color() for line in panel(figure, "bp5: convergence").lines]
+    assert len({to_hex(line).upper() for line in colors} | {color}) == 3
+    singly = {shown.title: single for shown, single in draw_singly(parsed(*records))}
+    (axes,) = singly["bp5: convergence"].axes
+    assert [line.get_color() for line in axes.lines] == colors
 
 
 def test_bars_of_settings_have_a_ceiling_each() -> None:

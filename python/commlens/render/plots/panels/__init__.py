@@ -24,12 +24,14 @@ def panels_of(content: Content) -> list[Panel]:
     """
     panels = [panel for module in _modules() for panel in module.panels(content)]
     places = {group: place for place, group in enumerate(content.groups)}
-    panels.sort(key=lambda panel: places[panel.group] if panel.group else len(places))
     replaced = {group for panel in panels for group in panel.replaces}
     kept = [panel for panel in panels if not (panel.is_replaceable and panel.group in replaced)]
     shown = {panel.group for panel in kept if panel.is_replaceable}
-    content.number_shades(group for group in content.groups if group.is_sweep or group in shown)
-    return kept
+    content.number_shades(
+        (group for group in content.groups if group.is_sweep or group in shown),
+        (entry.handle for panel in panels for entry in panel.legend),
+    )
+    return sorted(kept, key=lambda panel: places[panel.group] if panel.group else len(places))
 
 
 @cache

@@ -73,11 +73,9 @@ def _by_part(content: Content, operations: Sequence[Operation], over: str) -> Pa
 def _by_level(content: Content, operations: Sequence[Operation], over: str) -> Panel:
     """All levels together, then each; the transports of a level next to each other."""
     group, ceilings = operations[0].group, _ceilings(content, operations[0].group)
-    times = [
-        {_WHOLE: times_by_kind(operation.record), **times_by_level(operation.record)}
-        for operation in operations
-    ]
-    names = (part.name for operation in operations for part in operation.record.parts)
+    records = [operation.record for operation in operations]
+    times = [{_WHOLE: times_by_kind(record), **times_by_level(record)} for record in records]
+    names = (part.name for record in records for part in record.parts)
     # Kinds are in the order in which all bars have them.
     colors = {place_of(name).kind: content.part_colors[name] for name in names}
     bars: list[Bar] = []

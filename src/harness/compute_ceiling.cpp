@@ -25,8 +25,8 @@ using device::Memory;
 
 namespace {
 
-constexpr double product_round_s = 0.1;                    ///< long enough for the clocks of a GPU at work
-constexpr double short_round_s = 0.002;                    ///< on the host, and of memory
+constexpr double gpu_round_s = 0.1;                        ///< of products: long enough for the clocks of a GPU at work
+constexpr double short_round_s = 0.002;                    ///< some are not interrupted on a busy host
 constexpr std::size_t large_bytes = std::size_t{1} << 30;  ///< beyond all caches of a GPU
 constexpr double long_enough_s = 0.05;  ///< a square product that takes longer is not doubled any more
 constexpr std::size_t smallest_square = 512;
@@ -75,7 +75,7 @@ double Ceilings::rate_of(const device::Gemm& gemm, device::Blas& blas, device::S
     for (std::size_t i = 0; i < count; ++i) blas.gemm(gemm, stream);
     stream.wait();
   };
-  return peak_rates({{.work = flops_of(gemm), .repeat = multiply}}, product_round_s).front();
+  return peak_rates({{flops_of(gemm), multiply}}, stream.on_gpu() ? gpu_round_s : short_round_s).front();
 }
 
 const Ceilings::Peak& Ceilings::peak(const std::string& key, When when, const std::function<Peak()>& measure) {

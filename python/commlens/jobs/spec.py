@@ -269,7 +269,7 @@ def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[st
                 "as in UCX_TLS=all"
             )
         if name in environment:
-            raise CommlensError(f"{option} {name}: it is set twice; leave one of them out")
+            raise CommlensError(f"{option} {name}=...: {name} is set twice; leave one of them out")
         environment[name] = value
     return environment
 

@@ -183,13 +183,13 @@ def launches_to_decide(
 
 def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
     """Within the sides; infinite for a single value each."""
-    from scipy.stats import chi2
+    from scipy.special import chdtri  # scipy.stats takes half a second to load
 
     freedom = len(baseline) + len(other) - 2
     if freedom < 1:
         return math.inf
     squares = sum((len(side) - 1) * variance(side) for side in (baseline, other) if len(side) > 1)
-    return squares / float(chi2.ppf(0.1, freedom))
+    return squares / float(chdtri(freedom, 0.9))
 
 
 def fewest_for(level: float) -> int:

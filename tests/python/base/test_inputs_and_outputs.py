@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from commlens.jobs.suite import shipped
 from conftest import Commlens, command_line
 from record_helpers import write
 from sample_records import make_record
@@ -217,3 +218,21 @@ def test_an_interrupt_of_imports_is_no_traceback(first: float) -> None:
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=30)
     assert "Traceback" not in error and process.returncode in (0, 130, -signal.SIGINT)
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    (sys.executable, "is linked to no MPI library"), ("text", "is no program"), ("empty", "is no"),
+    ("none", "there is no such program"),
+])  # fmt: skip
+def test_doctor_refuses_what_uses_no_mpi(name: str, message: str, commlens: Commlens) -> None:
+    Path("text").write_text("hello")
+    Path("empty").touch()
+    run = commlens("doctor", name, "--no-runs")
+    assert run.returncode == 2 and message in run.stderr and run.stdout == ""
+
+
+@pytest.mark.parametrize("name", [name for name in shipped() if name.startswith("gpu-")])
+def test_a_suite_for_gpus_ends_at_once_without_any(name: str, commlens: Commlens) -> None:
+    run = commlens("run", name)
+    assert run.returncode == 2 and f"{name} needs GPUs" in run.stderr and run.stdout == ""
+    assert not Path("results").exists() and commlens("run", name, "--dry-run").returncode == 0

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <utility>
 
@@ -31,10 +30,8 @@ std::vector<std::string> reporter_names() {
 
 /// For a name that a transport or a kind of memory has elsewhere.
 std::string advice(const std::string& text) {
-  static const std::map<std::string, std::string> names{{"nccl", "ccl"},    {"rccl", "ccl"},   {"gpu", "device"},
-                                                        {"cuda", "device"}, {"hip", "device"}, {"cpu", "host"}};
-  const auto known = names.find(text);
-  return known == names.end() ? "" : fmt::format("did you mean {}? ", known->second);
+  if (text == "nccl" || text == "rccl") return "did you mean ccl? ";
+  return text == "gpu" || text == "cuda" || text == "hip" ? "did you mean device? " : "";
 }
 
 /// "all", or names separated by commas, of which each is known.

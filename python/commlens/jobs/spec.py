@@ -262,14 +262,14 @@ def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[st
     environment: dict[str, str] = {}
     for setting in settings:
         name, is_whole, value = setting.partition("=")
+        shown = mask_words([setting])[0]
         if not is_whole or not is_variable(name):
-            shown = mask_words([setting])[0]
             raise CommlensError(
                 f"{option} {shown!r}: write NAME=VALUE with the name of a variable, "
                 "as in UCX_TLS=all"
             )
         if name in environment:
-            raise CommlensError(f"{option} {name}: it is set twice; leave one of them out")
+            raise CommlensError(f"{option} {shown}: {name} is set twice; leave one of them out")
         environment[name] = value
     return environment
 

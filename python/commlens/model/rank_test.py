@@ -9,6 +9,8 @@ says with 5 values as well as with 100; a percentile bootstrap over 3 or 4 cover
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
@@ -22,6 +24,7 @@ DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0
+_MOST_EXACT_TEST = 8  # of scipy's
 _MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
 
 
@@ -116,10 +119,28 @@ def lower_rank_of_median(count: int) -> int:
 
 
 def u_test(baseline: Sequence[float], other: Sequence[float]) -> float:
-    """The two-sided p value of the U test of Mann and Whitney, by scipy."""
-    from scipy.stats import mannwhitneyu  # takes half a second to load
+    """The two-sided p value of the U test of Mann and Whitney: that of scipy's mannwhitneyu, which
+    takes 6 ms. Exact where a side has few values and no two are alike, else by the normal
+    distribution, corrected for ties and for continuity."""
+    count, other_count = len(baseline), len(other)
+    pairs, total = count * other_count, count + other_count
+    ranked = sorted(other)
+    twice = sum(bisect_left(ranked, value) + bisect_right(ranked, value) for value in baseline)
+    largest = max(twice / 2, pairs - twice / 2)
+    alike = Counter((*baseline, *other))
+    if min(count, other_count) <= _MOST_EXACT_TEST and len(alike) == total:
+        below = _orders_up_to(*sorted((count, other_count)))[pairs - int(largest)]
+        return min(1.0, 2 * below / math.comb(total, count))
+    ties = sum(size**3 - size for size in alike.values())
+    variance_of_u = pairs / 12 * (total + 1 - ties / (total * (total - 1)))
+    if variance_of_u <= 0:
+        return 1.0
+    return min(1.0, math.erfc((largest - pairs / 2 - 0.5) / math.sqrt(2 * variance_of_u)))
 
-    return float(mannwhitneyu(baseline, other, alternative="two-sided").pvalue)
+
+@cache
+def _orders_up_to(count: int, other_count: int) -> list[int]:
+    return list(accumulate(_ways(count, other_count)))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -162,13 +183,13 @@ def launches_to_decide(
 
 def _upper_variance(baseline: Sequence[float], other: Sequence[float]) -> float:
     """Within the sides; infinite for a single value each."""
-    from scipy.stats import chi2
+    from scipy.special import chdtri  # scipy.stats takes half a second to load
 
     freedom = len(baseline) + len(other) - 2
     if freedom < 1:
         return math.inf
     squares = sum((len(side) - 1) * variance(side) for side in (baseline, other) if len(side) > 1)
-    return squares / float(chi2.ppf(0.1, freedom))
+    return squares / float(chdtri(freedom, 0.9))
 
 
 def fewest_for(level: float) -> int:

@@ -16,6 +16,7 @@ from commlens.base.text import format_bytes, plural
 from commlens.compare.references import Beside, nearest
 from commlens.jobs.run import JobRun, Ran
 from commlens.jobs.spec import JobSpec, Options
+from commlens.knowledge.secrets import mask_words
 from commlens.model import Record, groups, load, over_launches
 from commlens.model.reading import record_files
 from commlens.model.scaling import scalings
@@ -131,7 +132,7 @@ def _print_count(ran: Ran) -> None:
 _Row = tuple[JobSpec, JobRun]
 _SUMMARY: tuple[Column[_Row], ...] = (
     Column("benchmark", lambda row: row[1].job.benchmark, left=True),
-    Column("options", lambda row: shlex.join(row[0].words()), left=True, wraps=True),
+    Column("options", lambda row: shlex.join(mask_words(row[0].words())), left=True, wraps=True),
     Column("launches", lambda row: len(row[1].results)),
     Column("records", lambda row: len(row[1].records)),
     Column("seconds", lambda row: row[1].seconds, format="{:.1f}".format),

@@ -53,9 +53,15 @@ def test_the_interval_of_a_median_is_that_of_samples(count: int, rank: int) -> N
 
 def test_p_is_that_of_scipy() -> None:
     generator = np.random.default_rng(1)
-    for count in (5, 8, 9, 30):
-        sides = [generator.normal(mean, 1, count).tolist() for mean in (0, 1)]
-        assert u_test(*sides) == mannwhitneyu(*sides, alternative="two-sided").pvalue
+    counts = [(5, 5), (8, 8), (9, 9), (30, 30), (1, 1), (3, 900), (1500, 2), (1024, 1100)]
+    for number, digits in product(range(len(counts)), (9, 1, 0)):
+        sides = [
+            generator.normal(mean, 1, count).round(digits).tolist()
+            for mean, count in enumerate(counts[number])
+        ]
+        expected = mannwhitneyu(*sides, alternative="two-sided").pvalue
+        assert u_test(*sides) == pytest.approx(expected, rel=1e-10)
+        shift_interval(*sides)  # of a thousand values and more too
 
 
 @pytest.mark.parametrize("counts", [(4, 4), (5, 5), (6, 4), (7, 8)])

@@ -161,14 +161,15 @@ def test_a_file_or_folder_without_records_is_an_error(tmp_path: Path) -> None:
         load([tmp_path])
 
 
-def test_a_folder_of_suites_leads_to_the_newest(tmp_path: Path) -> None:
-    for number, name in enumerate(("newest", "older", "without")):
-        (tmp_path / name).mkdir()
-        if name != "without":
-            (tmp_path / name / "01-latency.jsonl").touch()
-        os.utime(tmp_path / name, (1e9 - number, 1e9 - number))
-    with pytest.raises(CommlensError, match=f"are in {tmp_path / 'newest'}$"):
-        load([tmp_path])
+def test_records_are_found_in_folders_below(tmp_path: Path) -> None:
+    """A loose file hides none of them, and a search shows its trials only where it is named."""
+    for number, name in enumerate(("a.jsonl", "suite/1.jsonl", "job/records/s/2.jsonl",
+                                   "tune/trials/0000.jsonl")):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        write(tmp_path / name, make_record(bytes=8 * (number + 1)))
+    (tmp_path / "suite" / "loop").symlink_to(tmp_path)
+    assert len(load([tmp_path]).records) == 3
+    assert len(load([tmp_path / "job"]).records) == len(load([tmp_path / "tune"]).records) == 1
 
 
 # The JSON schema

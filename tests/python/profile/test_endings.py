@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import signal
 import subprocess
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from profile_helpers import TIME_LIMIT_S, Mpi
-from run_helpers import cases
+from run_helpers import cases, wait_for
 
 
 @pytest.mark.parametrize(("how", "ending"), cases("other ends of programs"))
@@ -59,3 +64,24 @@ def test_the_program_keeps_its_standard_input(mpi: Mpi) -> None:
         pytest.skip("the launcher of MPICH 4.0 can hang if its standard input is a pipe")
     echoed = mpi.profile(mpi.compile("endings.c"), "echo", stdin="a word\n")
     assert echoed.output.startswith("read a word\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_nothing_is_left_of_a_script_around_the_launcher(mpi: Mpi, number: signal.Signals) -> None:
+    """The script ends at once, and its launcher does not hear of it."""
+    command = shlex.join(map(str, mpi.command(mpi.compile("endings.c"), "stuck")))
+    Path("wrapper.sh").write_text(f"#!/bin/sh\ntouch begun\n{command}\necho done\n")
+    Path("wrapper.sh").chmod(0o755)
+    words = [sys.executable, "-m", "commlens", "profile", "--", "./wrapper.sh"]
+    process = subprocess.Popen(words, env=mpi.environment(), stderr=subprocess.DEVNULL)
+    here = Path.cwd()
+    wait_for(lambda: len(_working_in(here)) > 4)  # commlens, the script, the launcher and ranks
+    process.send_signal(number)
+    assert process.wait(30) in (128 + number, -number)
+    wait_for(lambda: not _working_in(here))
+
+
+def _working_in(folder: Path) -> list[int]:
+    """The processes in it, but this one."""
+    every = psutil.process_iter(["cwd"])
+    return [one.pid for one in every if one.info["cwd"] == str(folder) and one.pid != os.getpid()]

@@ -70,10 +70,11 @@ class Verify {
  public:
   Verify() = default;
   template <class Function>
-  requires std::invocable<Function, std::size_t, std::size_t> Verify(Function function)
-      : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
+    requires std::invocable<Function, std::size_t, std::size_t>
+  Verify(Function function) : function_(std::move(function)) {}  // NOLINT(google-explicit-constructor)
   template <class Function>
-  requires std::invocable<Function, std::size_t> Verify(Function function)  // NOLINT(google-explicit-constructor)
+    requires std::invocable<Function, std::size_t>
+  Verify(Function function)  // NOLINT(google-explicit-constructor)
       : function_([function = std::move(function)](std::size_t round, std::size_t) { return function(round); }) {}
 
   explicit operator bool() const { return static_cast<bool>(function_); }

@@ -11,8 +11,7 @@ namespace {
 
 template <class Real>
 void write(device::Stream& stream, Real* data, std::size_t count, std::uint64_t seed) {
-  device::launch(
-      stream, count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<Real>(number_at(i, seed)); });
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<Real>(number_at(i, seed)); });
 }
 
 }  // namespace
@@ -23,8 +22,7 @@ void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataTy
 
 void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
   auto* target = buffer.as<unsigned char>();
-  device::launch(
-      stream, buffer.bytes(), COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
+  device::launch(stream, buffer.bytes(), COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
 }
 
 void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
@@ -37,8 +35,8 @@ void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uin
 Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
   const std::size_t bytes = buffer.bytes();
   const auto* content = buffer.as<unsigned char>();
-  const std::size_t first = device::find_first(
-      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return content[i] != byte_at(i, seed); });
+  const std::size_t first =
+      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return content[i] != byte_at(i, seed); });
   if (first == bytes) return {.elements = bytes};
   return {.elements = bytes,
           .error = "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " +

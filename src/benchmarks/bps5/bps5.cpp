@@ -69,7 +69,7 @@ std::vector<Part> parts(const Options& options, int ranks) {
   return parts;
 }
 
-std::vector<CeilingRequest> ceilings(Run& run, Problem& problem, const Work& work) {
+std::vector<CeilingRequest> ceilings(Problem& problem, const Work& work) {
   const double vectors = 4 * static_cast<double>(problem.space().length()) * sizeof(float);
   const std::vector<std::function<void()>> coarse(problem.solution().iterations, [&] { problem.solve_coarse(); });
   return {MemoryCeiling{.bytes = work.bytes, .working_set = vectors},
@@ -97,7 +97,7 @@ void run_solves(Run& run, const Options& options) {
                          throughput_DOF_per_s(work.dof), time_ms(), rank_GFLOPs(work.flops), memory_GBps(work.bytes)};
   measurement.parts = parts(options, run.ranks());
   measurement.trace = [&](StepObserver& observer) { problem.solve_observed(observer); };
-  measurement.ceilings = ceilings(run, problem, work);
+  measurement.ceilings = ceilings(problem, work);
   run.measure(measurement);
   add_solve_facts(run, problem, options, validation, work.dof);
   run.fact(residual, relative_residual);

@@ -7,6 +7,8 @@
 namespace commlens::device::gpu {
 
 std::unique_ptr<Blas> make_blas() { throw std::logic_error("this program has no BLAS of the GPU"); }
-std::unique_ptr<Fft> make_fft(const FftShape& /*shape*/) { throw std::logic_error("this program has no FFT of the GPU"); }
+std::unique_ptr<Fft> make_fft(const FftShape& /*shape*/) {
+  throw std::logic_error("this program has no FFT of the GPU");
+}
 
 }  // namespace commlens::device::gpu

@@ -1,5 +1,5 @@
-// Stands in for the BLAS and FFTW in a program that computes nothing. It comes before the library of this folder when it
-// is linked, which then brings neither.
+// Stands in for the BLAS and FFTW in a program that computes nothing. It comes before the library of this folder when
+// it is linked, which then brings neither.
 #include <memory>
 #include <stdexcept>
 

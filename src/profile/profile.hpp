@@ -30,7 +30,7 @@ struct Profile {
   Clock clock;
 
   // Set when MPI starts.
-  std::uint64_t began_ticks = 0;   // the first MPI_Init or MPI_Session_init
+  std::uint64_t began_ticks = 0;    // the first MPI_Init or MPI_Session_init
   std::uint64_t cpu_before_ns = 0;  // of the process until then
   bool started = false;
   bool multithreaded = false;  // the thread level is MPI_THREAD_MULTIPLE

@@ -79,7 +79,7 @@ def test_two_jobs_of_a_script_are_two_profiles(mpi: Mpi) -> None:
 
 def run_profile(mpi: Mpi, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "commlens", "profile", "--out", "out", "--", *words],
+        [sys.executable, "-m", "commlens", "profile", "--plot", "--out", "out", "--", *words],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ from sample_records import make_profile
 
 def test_no_secret_is_stored_shown_or_drawn(mpi: Mpi, commlens: Commlens) -> None:
     words = ("--password=hunter2", "costs 5$ or $6")
-    run = mpi.profile(mpi.compile("endings.c"), *words)
+    run = mpi.profile(mpi.compile("endings.c"), *words, options=("--plot",))
     assert run.record["command"][-2:] == ["--password=***", "costs 5$ or $6"]
     assert commlens("plot", "out", "--out", "picture.svg").returncode == 0
     for text in (run.output, Path("picture.svg").read_text()):
@@ -25,7 +25,7 @@ def test_no_secret_is_stored_shown_or_drawn(mpi: Mpi, commlens: Commlens) -> Non
 
 def test_a_name_that_is_not_utf8(mpi: Mpi) -> None:
     program = mpi.compile("endings.c")
-    run = mpi.profile(program, "\udcc3\x1b[31m")
+    run = mpi.profile(program, "\udcc3\x1b[31m", options=("--plot",))
     assert run.status == 0, run.error
     assert "\x1b" not in run.output
     assert "picture:" in run.output

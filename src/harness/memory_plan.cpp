@@ -40,8 +40,6 @@ MemoryPlan::MemoryPlan(const transport::Communicator& communicator, const transp
                        const device::Device& device, device::Memory memory)
     : communicator_(communicator), node_(node), device_(device), memory_(memory) {}
 
-std::string MemoryPlan::store() const { return on_gpu(memory_) ? device_.gpu()->uuid : "host"; }
-
 double MemoryPlan::free_bytes(device::Memory memory) const {
   return share_that_fits * static_cast<double>(device_.available(memory));
 }

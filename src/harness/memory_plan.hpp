@@ -42,7 +42,7 @@ class MemoryPlan {
 
  private:
   /// What identifies the memory in which buffers are: a GPU, or the host.
-  [[nodiscard]] std::string store() const;
+  [[nodiscard]] std::string store() const { return on_gpu(memory_) ? device_.gpu()->uuid : "host"; }
   /// Bytes that are free for all that share the memory, less what MPI and the GPU's runtime want.
   [[nodiscard]] double free_bytes(device::Memory memory) const;
 

@@ -39,10 +39,6 @@ ActivityBoard::Place& ActivityBoard::at(int index) const {
   return shared_ ? *std::launder(reinterpret_cast<Place*>(shared_->of(index))) : *private_;
 }
 
-Activity& ActivityBoard::place(int index) const { return at(index).activity; }
-
-std::atomic<int>& ActivityBoard::spoken() const { return at(0).spoken; }
-
 bool ActivityBoard::may_speak() const {
   int nobody = 0;
   return spoken().compare_exchange_strong(nobody, 1);
@@ -229,8 +225,6 @@ void Monitor::status(const std::string& text) {
   std::memcpy(mine.status.data(), text.data(), length);
   mine.status[length] = '\0';
 }
-
-void Monitor::shown() { last_shown_ = Clock::now(); }
 
 void Monitor::abort(const std::string& message, int status) {
   if (board_.may_speak()) {

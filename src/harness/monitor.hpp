@@ -29,10 +29,10 @@ class ActivityBoard {
   explicit ActivityBoard(const transport::Communicator& node);
 
   [[nodiscard]] bool is_shared() const { return shared_ != nullptr; }
-  [[nodiscard]] Activity& place(int index) const;
+  [[nodiscard]] Activity& place(int index) const { return at(index).activity; }
   [[nodiscard]] Activity& this_rank() const { return place(is_shared() ? rank_ : 0); }
   /// 0 until somebody has spoken for the ranks of the board.
-  [[nodiscard]] std::atomic<int>& spoken() const;
+  [[nodiscard]] std::atomic<int>& spoken() const { return at(0).spoken; }
   /// True for the first to ask.
   [[nodiscard]] bool may_speak() const;
 
@@ -62,7 +62,7 @@ class Monitor {
   /// What this rank does from now on, for messages. Counts as progress.
   static void status(const std::string& text);
   /// Something was shown to the user: the next line of progress is due two seconds from now.
-  void shown();
+  void shown() { last_shown_ = Clock::now(); }
   /// Ends the job with `status` and, if no rank of this node has spoken yet, the message. Does not return.
   [[noreturn]] void abort(const std::string& message, int status);
 

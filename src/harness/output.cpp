@@ -34,8 +34,6 @@ void Output::keep(const measure::Result& result) {
   if (file_) file_->append(measure::record_line(start_, result));
 }
 
-void Output::show(std::span<const measure::Result> group) { reporter_->add(start_, group); }
-
 void Output::end() {
   reporter_->end();
   std::cout.flush();

@@ -24,7 +24,7 @@ class Output {
   void begin(const measure::Start& start);
   /// To the file: what is on the screen is kept.
   void keep(const measure::Result& result);
-  void show(std::span<const measure::Result> group);
+  void show(std::span<const measure::Result> group) { reporter_->add(start_, group); }
   /// Throws Error where the standard output cannot be written.
   void end();
 

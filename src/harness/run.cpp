@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <utility>
 #include <variant>
 
 #include "harness/ceiling.hpp"
@@ -71,14 +70,9 @@ Context Run::context() {
           .allocate_staging = [this](std::size_t bytes) { return staging_buffer(bytes); }};
 }
 
-device::Buffer Run::buffer(std::size_t bytes) { return buffers_.take(bytes, record_.benchmark); }
-device::Buffer Run::staging_buffer(std::size_t bytes) { return staging_.take(bytes, record_.benchmark); }
-
 std::unique_ptr<device::Stream> Run::concurrent_stream(device::Priority priority) {
   return device().concurrent_stream(memory(), priority);
 }
-
-std::unique_ptr<device::Event> Run::event() { return device().event(memory()); }
 
 device::Blas& Run::blas() {
   device::Blas& blas = resources_.blas(memory());
@@ -120,10 +114,6 @@ void Run::fact(const measure::Fact& fact, measure::Value value) {
     facts.emplace_back(fact.name, std::move(value));
   }
 }
-
-void Run::series(const std::string& name, std::vector<double> values) { record_.series[name] = std::move(values); }
-void Run::report(const std::string& line) { record_.report.push_back(line); }
-void Run::candidate(measure::Candidate candidate) { record_.candidate = std::move(candidate); }
 
 void Run::measure(const Measurement& measurement) {
   require_declared(measurement);

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <typeindex>
+#include <utility>
 #include <vector>
 
 #include "base/stopwatch.hpp"
@@ -77,12 +78,12 @@ class Run {
 
   /// In this run's memory, at the start of a page; valid as long as the run. Throws std::logic_error beyond the
   /// benchmark's memory estimate.
-  [[nodiscard]] device::Buffer buffer(std::size_t bytes);
+  [[nodiscard]] device::Buffer buffer(std::size_t bytes) { return buffers_.take(bytes, record_.benchmark); }
   /// The same in staging memory: page-locked memory of the host, where there is a GPU.
-  [[nodiscard]] device::Buffer staging_buffer(std::size_t bytes);
+  [[nodiscard]] device::Buffer staging_buffer(std::size_t bytes) { return staging_.take(bytes, record_.benchmark); }
   /// A further stream of this run's memory, which works while the host does something else.
   [[nodiscard]] std::unique_ptr<device::Stream> concurrent_stream(device::Priority priority);
-  [[nodiscard]] std::unique_ptr<device::Event> event();
+  [[nodiscard]] std::unique_ptr<device::Event> event() { return device().event(memory()); }
   /// Matrix products in this run's memory; the same ones for all transports.
   [[nodiscard]] device::Blas& blas();
   /// What several cases of a start share, such as a mesh: made by the first that asks for this type.
@@ -98,10 +99,10 @@ class Run {
   // What else the record has; rank 0's is written. docs/records-reference.md says what each is for.
   /// Something that was counted or found; given twice, the last counts.
   void fact(const measure::Fact& fact, measure::Value value);
-  void series(const std::string& name, std::vector<double> values);
+  void series(const std::string& name, std::vector<double> values) { record_.series[name] = std::move(values); }
   /// A line in the application's own words. An empty line ends a block.
-  void report(const std::string& line);
-  void candidate(measure::Candidate candidate);
+  void report(const std::string& line) { record_.report.push_back(line); }
+  void candidate(measure::Candidate candidate) { record_.candidate = std::move(candidate); }
 
   /// Warms up, measures and validates, collectively, into the record. Once in a benchmark's body. What the body does
   /// before counts as set-up and is timed as such.

@@ -31,8 +31,6 @@ void Tracer::begin(std::string_view part, device::Stream& stream, std::optional<
   steps_.push_back({name, std::string(part), number, recorded_on(stream), nullptr});
 }
 
-void Tracer::end(device::Stream& stream) { steps_.back().end = recorded_on(stream); }
-
 std::map<std::string, double> Tracer::seconds() const {
   std::map<std::string, double> seconds;
   for (const Step& step : steps_) seconds[step.part] += step.end->seconds_since(*step.start);
@@ -88,8 +86,6 @@ void SampledRun::repeat(const std::function<void()>& operate, std::size_t times)
   }
   stream_.wait();
 }
-
-void SampledRun::operate(std::size_t operations) { repeat(measurement_.operate, operations); }
 
 void SampledRun::operate_part(std::size_t part, std::size_t operations) {
   repeat(measurement_.parts[part].operate, operations);

@@ -31,7 +31,7 @@ class Tracer final : public StepObserver {
   Tracer(device::Device& device, device::Stream& stream, Streams streams, std::string default_stream);
 
   void begin(std::string_view part, device::Stream& stream, std::optional<std::size_t> index) override;
-  void end(device::Stream& stream) override;
+  void end(device::Stream& stream) override { steps_.back().end = recorded_on(stream); }
   /// What this rank's steps took, by part. Waits for them.
   [[nodiscard]] std::map<std::string, double> seconds() const;
   /// Every rank's steps, by rank. Collective; waits for them.
@@ -77,7 +77,7 @@ class SampledRun final : public measure::SampledOperation {
   SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream, std::string subject);
 
   void prepare(std::size_t round) override;
-  void operate(std::size_t operations) override;
+  void operate(std::size_t operations) override { repeat(measurement_.operate, operations); }
   measure::Verdict verify(std::size_t round, std::size_t operations) override;
   void operate_part(std::size_t part, std::size_t operations) override;
   void begin_parts() override;

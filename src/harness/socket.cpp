@@ -9,7 +9,6 @@
 #include <array>
 #include <cstring>
 #include <fstream>
-#include <utility>
 
 namespace commlens {
 
@@ -24,8 +23,6 @@ Socket& Socket::operator=(Socket&& other) noexcept {
 Socket::~Socket() {
   if (descriptor_ >= 0) close(descriptor_);
 }
-
-int Socket::release() { return std::exchange(descriptor_, -1); }
 
 BoundSocket bind_to_free_port(int type) {
   for (const int family : {AF_INET6, AF_INET}) {

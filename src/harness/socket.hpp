@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace commlens {
@@ -22,7 +23,7 @@ class Socket {
   explicit operator bool() const { return descriptor_ >= 0; }
 
  private:
-  int release();
+  int release() { return std::exchange(descriptor_, -1); }
   int descriptor_ = -1;
 };
 

@@ -51,8 +51,6 @@ RecordFile::~RecordFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-void RecordFile::append(const std::string& line) { write_whole((ends_within_a_line() ? "\n" : "") + line + "\n"); }
-
 void RecordFile::write_whole(const std::string& text) {
   const auto length_before = length_of(descriptor_);
   const auto [written, error] = write_pieces(descriptor_, text);

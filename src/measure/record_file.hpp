@@ -16,7 +16,7 @@ class RecordFile {
   RecordFile(RecordFile&&) = delete;
   ~RecordFile();
 
-  void append(const std::string& line);
+  void append(const std::string& line) { write_whole((ends_within_a_line() ? "\n" : "") + line + "\n"); }
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

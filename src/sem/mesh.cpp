@@ -164,8 +164,6 @@ Mesh::Mesh(const Shape& shape, const Partition& partition, int rank) : shape_(sh
   boundary_elements_ = static_cast<std::size_t>(interior - elements_.begin());
 }
 
-std::size_t Mesh::nodes_per_element() const { return gll_.points.size() * gll_.points.size() * gll_.points.size(); }
-
 /// A vertex has the same bits in all elements that have it.
 Vertices vertices_of(const Shape& shape, const Extents& place) {
   const auto coordinate = [&](std::size_t axis, std::size_t corner) {

@@ -53,7 +53,9 @@ class Mesh {
   [[nodiscard]] const Gll& gll() const { return gll_; }
   [[nodiscard]] std::size_t elements() const { return elements_.size(); }
   [[nodiscard]] std::size_t boundary_elements() const { return boundary_elements_; }  ///< that touch another rank's
-  [[nodiscard]] std::size_t nodes_per_element() const;
+  [[nodiscard]] std::size_t nodes_per_element() const {
+    return gll_.points.size() * gll_.points.size() * gll_.points.size();
+  }
   [[nodiscard]] std::size_t nodes() const { return elements() * nodes_per_element(); }
 
   /// Its global coordinates in the box of all elements.

@@ -34,8 +34,6 @@ void Options::describe_solve(OptionSet& options) {
               "relative residual at which a solve ends");
 }
 
-void Options::resolve(int ranks) { mesh.resolve(ranks); }
-
 std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, int ranks) {
   on_gpu = budget.on_gpu;
   std::vector<std::string> notes;

@@ -21,7 +21,7 @@ struct Options : SolveOptions {
 
   Options() { tolerance = 1e-15; }  // and as many iterations as scale_to_memory() chooses
   void describe(OptionSet& options);
-  void resolve(int ranks);
+  void resolve(int ranks) { mesh.resolve(ranks); }
   std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
   [[nodiscard]] MemoryEstimate memory_estimate(int rank, int ranks) const;
 

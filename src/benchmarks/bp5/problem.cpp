@@ -89,8 +89,6 @@ void Problem::make_solver() {
       run().context());
 }
 
-void Problem::solve() { solve_by(*solver_); }
-
 double Problem::apply_operator() {
   device::Stream& stream = run().stream();
   stream.fill(image_buffer().data(), 0, image_buffer().bytes());

@@ -25,7 +25,7 @@ class Problem final : public SolveProblem {
   /// Adds to the run's report what nekRS prints about a set-up. Throws Unsupported where the mode is not supported.
   Problem(Run& run, const Options& options);
 
-  void solve() override;
+  void solve() override { solve_by(*solver_); }
   /// A x of the last solve into the image. Returns x . A x of all ranks, as the sum over elements. Collective, and
   /// waits.
   double apply_operator();

@@ -169,17 +169,11 @@ Problem::Problem(Run& run, const Options& options)
       limits, run.context(), observation_);
 }
 
-void Problem::solve() { solve_by(*solver_); }
-
 void Problem::solve_observed(StepObserver& observer) {
   observation_.observer = &observer;
   solve();
   observation_.observer = nullptr;
 }
-
-void Problem::apply_operator() { operator_->apply(x(), image_buffer().as<double>(), run().stream()); }
-
-void Problem::solve_coarse() { multigrid_->solve_coarsest(run().stream()); }
 
 Work work_of(const Problem& problem, int ranks) {
   const Options& options = problem.options();

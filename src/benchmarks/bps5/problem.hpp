@@ -22,13 +22,13 @@ class Problem final : public SolveProblem {
   /// Adds to the run's report what nekRS prints about a set-up. Throws Unsupported where the mode is not supported.
   Problem(Run& run, const Options& options);
 
-  void solve() override;
+  void solve() override { solve_by(*solver_); }
   /// The same, while `observer` is told of the steps.
   void solve_observed(StepObserver& observer);
   /// A x of the last solve into the image. Collective.
-  void apply_operator();
+  void apply_operator() { operator_->apply(x(), image_buffer().as<double>(), run().stream()); }
   /// One solve of the coarsest level alone. Collective.
-  void solve_coarse();
+  void solve_coarse() { multigrid_->solve_coarsest(run().stream()); }
 
   [[nodiscard]] const Options& options() const { return options_; }
   [[nodiscard]] const sem::FunctionSpace& space() const { return space_; }

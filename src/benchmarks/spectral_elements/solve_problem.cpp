@@ -7,8 +7,6 @@
 
 namespace commlens {
 
-void SolveProblem::poison() { run_.stream().fill(x_.data(), 0xFF, x_.bytes()); }
-
 void SolveProblem::report_mesh(const sem::Mesh& mesh) {
   for (const std::string& line : sem::lines(sem::properties_of(mesh, run_.communicator()))) run_.report(line);
   run_.report("");

@@ -26,7 +26,7 @@ class SolveProblem {
   virtual void solve() = 0;
   [[nodiscard]] virtual VectorLayout layout() const = 0;
   /// Queues overwriting the solution, so that it cannot pass for the next solve's.
-  void poison();
+  void poison() { run_.stream().fill(x_.data(), 0xFF, x_.bytes()); }
 
   [[nodiscard]] const InnerProducts& products() const { return *products_; }
   [[nodiscard]] const std::string& exchange() const { return exchange_; }  ///< the configuration, in nekRS's words

@@ -46,8 +46,6 @@ device::Gemm Pipeline::product(std::size_t step) const {
           .tune = options_.tune};
 }
 
-void Pipeline::multiply(std::size_t step) { run_.blas().gemm(product(step), *compute_); }
-
 void Pipeline::reduce(std::size_t step) {
   run_.transport().allreduce(slot(step), slot(step), blocks_.elements(block_of(step)), options_.type, communication());
 }
@@ -96,10 +94,6 @@ void Pipeline::alone(void (Pipeline::*work)(std::size_t step), device::Stream& s
   }
   join(stream);
 }
-
-void Pipeline::multiply_all() { alone(&Pipeline::multiply, *compute_); }
-void Pipeline::reduce_all() { alone(&Pipeline::reduce, communication()); }
-void Pipeline::copy_all() { alone(&Pipeline::copy, communication()); }
 
 void Pipeline::join(device::Stream& stream) {
   stream.record(*done_);

@@ -37,9 +37,9 @@ class Pipeline {
   /// All of S, overlapped. Ends on the run's stream.
   void operate(StepObserver* observer);
   // One part of it alone, the others left out.
-  void multiply_all();
-  void reduce_all();
-  void copy_all();
+  void multiply_all() { alone(&Pipeline::multiply, *compute_); }
+  void reduce_all() { alone(&Pipeline::reduce, communication()); }
+  void copy_all() { alone(&Pipeline::copy, communication()); }
 
   void reset(std::size_t round, Numbers numbers);
   [[nodiscard]] Verdict verify();
@@ -49,7 +49,7 @@ class Pipeline {
   [[nodiscard]] const Blocks& blocks() const { return blocks_; }
 
  private:
-  void multiply(std::size_t step);
+  void multiply(std::size_t step) { run_.blas().gemm(product(step), *compute_); }
   void reduce(std::size_t step);
   void copy(std::size_t step);
   void wait_for_slot(std::size_t step);

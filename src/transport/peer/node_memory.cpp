@@ -26,8 +26,6 @@ ControlBlocks::ControlBlocks(const Communicator& communicator) {
   communicator.barrier();
 }
 
-ControlBlock& ControlBlocks::of(int rank) const { return *reinterpret_cast<ControlBlock*>(memory_->of(rank)); }
-
 Ring& ControlBlocks::ring(int from, int to) const {
   return reinterpret_cast<Ring*>(memory_->of(to) + sizeof(ControlBlock))[from];
 }

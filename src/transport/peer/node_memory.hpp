@@ -29,7 +29,7 @@ class ControlBlocks {
   /// Collective. Throws Error on all ranks if one of them cannot share memory.
   explicit ControlBlocks(const Communicator& communicator);
 
-  [[nodiscard]] ControlBlock& of(int rank) const;
+  [[nodiscard]] ControlBlock& of(int rank) const { return *reinterpret_cast<ControlBlock*>(memory_->of(rank)); }
   [[nodiscard]] Ring& ring(int from, int to) const;
 
  private:

@@ -26,18 +26,18 @@ def hidden(*samples: float) -> str:
         ([-0.3, 0.2, 0.9], "below the noise"),
     ],
 )
-def test_a_share_beyond_what_its_samples_support_is_not_shown(
+def test_a_share_that_its_samples_do_not_support_is_not_shown(
     samples: list[float], text: str
 ) -> None:
     assert hidden(*samples) == text
 
 
 def test_nothing_overlaps_better_than_perfectly() -> None:
-    assert [efficiency_text(one) for one in (0.934, 1.0, 1.2)] == ["93%", "100%", "> 100% (noise)"]
+    assert [*map(efficiency_text, (0.934, 1.0, 1.2))] == ["93%", "100%", "> 100% (noise)"]
 
 
 def test_noise_is_no_finding() -> None:
     (line,) = overlap(0.1)
-    assert "communication-not-hidden" in {one.code for one in findings(parsed(line))}
+    assert "communication-not-hidden" in {finding.code for finding in findings(parsed(line))}
     line["statistics"]["hidden_communication"].update(min=-9.0, ci_low=-8.0)
-    assert "communication-not-hidden" not in {one.code for one in findings(parsed(line))}
+    assert "communication-not-hidden" not in {finding.code for finding in findings(parsed(line))}

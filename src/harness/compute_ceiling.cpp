@@ -35,10 +35,6 @@ constexpr std::size_t fewest_calls = 6;
 constexpr std::size_t most_calls = 50;
 constexpr double calls_s = 1;
 
-constexpr std::size_t fewest = 6;  ///< of the samples of a call
-constexpr std::size_t most = 50;
-constexpr double calls_s = 1;
-
 }  // namespace
 
 std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double round_s) const {

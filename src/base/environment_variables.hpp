@@ -69,7 +69,8 @@ constexpr bool assigns_secret(std::string_view value) {
       const std::size_t end = start + word.size();
       if (stands_at(value, start, word) && end < value.size() && value[end] == '=') return true;
     }
-    const std::string_view rest = value.substr(start);
+    std::string_view rest = value;
+    rest.remove_prefix(start);
     if (rest.size() >= knowledge::secrets::shortest_key &&
         begins_with_any(rest, knowledge::secrets::beginnings_of_keys)) {
       return true;
@@ -121,7 +122,8 @@ void for_each_recorded(char** environment, Visit visit) {
     const auto equals = text.find('=');
     if (equals == std::string_view::npos) continue;
     const std::string_view name = text.substr(0, equals);
-    const std::string_view value = text.substr(equals + 1);
+    std::string_view value = text;
+    value.remove_prefix(equals + 1);
     if (is_recorded(name, value)) visit(name, value);
   }
 }

@@ -115,11 +115,11 @@ def test_a_transport_that_was_asked_for_and_is_missing(
 
 
 def test_a_scaling_by_the_real_program(commlens: Commlens) -> None:
-    words = "--scaling 1,2 --bytes 8 --memory host --transport mpi --repeat 5 --batches 6"
-    run = commlens("run", "allreduce", *words.split())
+    words = "--scaling 1,2 --elements 4 --memory host --transport mpi --repeat 5 --batches 6"
+    run = commlens("run", "gather-scatter", "--mode", "pairwise", *words.split())
     assert run.returncode == 0, run.stderr
     assert [(record.ranks, record.transport) for record in kept()] == [(1, "mpi"), (2, "mpi")]
-    assert "allreduce by ranks" in run.stdout
+    assert "gather-scatter by ranks" in run.stdout
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 from commlens.model import Record
 from native_helpers import (
     AT_ONCE,
+    NOTHING_RAN,
     OF_SIZES,
     ROOT,
     USAGE,
@@ -121,7 +122,16 @@ def test_two_pairs_of_ranks(benchmark: str, tmp_path: Path) -> None:
         assert_adds_up(record, samples=7)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_an_allreduce_of_one_rank_is_skipped(tmp_path: Path) -> None:
+    """It communicates nothing."""
+    job = native(tmp_path, 1, "allreduce --transport mpi --bytes 8 --record records.jsonl")
+    assert job.status == NOTHING_RAN
+    (record,) = records_in(tmp_path / "records.jsonl")
+    assert (record.status, record.statistics) == ("skipped", {})
+    assert record.reason.startswith("one rank has nobody to communicate with")
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
 @pytest.mark.parametrize("kind", sorted(ELEMENT_BYTES))
 def test_allreduce_of_odd_counts(ranks: int, kind: str, tmp_path: Path) -> None:
     """In place and in batches, and out of place and one by one; 40 sums in place are more than
@@ -224,7 +234,7 @@ def test_validation_can_be_off(benchmark: str, tmp_path: Path) -> None:
 def test_the_environment_of_a_start_holds_no_secrets(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     options = "allreduce --transport mpi --bytes 8"
-    command = under_mpirun(1, options, BRIEFLY, "--record", records)
+    command = under_mpirun(2, options, BRIEFLY, "--record", records)
     planted = ("MY_TOKEN", "UCX_PASSWORD", "OMPI_MCA_x_token", "MPICH_PWD", "FI_CRED", "I_MPI_KEY")
     environment = {
         "UCX_TLS": "self",
@@ -245,7 +255,7 @@ def test_a_second_start_appends(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     for _ in range(2):
         words = "allreduce --transport mpi --bytes 8"
-        assert native(tmp_path, 1, words, BRIEFLY, "--record", records).status == 0
+        assert native(tmp_path, 2, words, BRIEFLY, "--record", records).status == 0
     first, second = records_in(records)
     assert first.start.start != second.start.start
 

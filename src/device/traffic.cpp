@@ -15,7 +15,8 @@ struct alignas(16) Pair {
 constexpr std::size_t per_index = 4;  ///< pairs, whose loads do not wait for each other
 
 void add_sum(Stream& stream, const double* data, std::size_t n, double* scratch) {
-  double* result = scratch + sum_scratch_bytes / sizeof(double);
+  constexpr std::size_t in_use = sum_scratch_bytes / sizeof(double);
+  double* result = scratch + in_use;
   if (!stream.on_gpu()) return stream.enqueue([=] { *result = host::sum(data, n); });
   const auto* pairs = reinterpret_cast<const Pair*>(data);
   const std::size_t step = n / 2 / per_index;
@@ -45,7 +46,7 @@ void add_mean(Stream& stream, double* to, const double* a, const double* b, std:
 }  // namespace
 
 std::vector<Pass> passes_over(const Buffer& buffer, Stream& stream) {
-  constexpr std::size_t whole = 2 * 3 * per_index * host::line_bytes;  // halves and thirds are whole lines, too
+  constexpr std::size_t whole = per_index * host::line_bytes * 2 * 3;  // halves and thirds are whole lines, too
   const std::size_t bytes = (buffer.bytes() - pass_scratch_bytes + whole - 1) / whole * whole;
   const std::size_t n = bytes / sizeof(double);
   auto* const data = buffer.as<double>();

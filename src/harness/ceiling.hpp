@@ -74,7 +74,7 @@ class Ceilings {
     double rate = 0;
     std::string method;
 
-    [[nodiscard]] const Peak& or_better(const Peak& other) const { return other.rate > rate ? other : *this; }
+    [[nodiscard]] Peak or_better(const Peak& other) const { return other.rate > rate ? other : *this; }
   };
 
   struct Copy {

@@ -68,7 +68,8 @@ Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Mem
   if (ceiling.bytes == 0) best.reason = "nothing is sent";
   if (best.reason.empty() && (is_new || (when == When::after && !away))) {
     const Outcome outcome = away ? between_nodes(ceiling, copy) : measure_copy(ceiling, copy);
-    if (is_new || (outcome.ceiling && outcome.ceiling->seconds < best.ceiling->seconds)) best = outcome;
+    const bool is_better = outcome.ceiling && best.ceiling && outcome.ceiling->seconds < best.ceiling->seconds;
+    if (is_new || is_better) best = outcome;
   }
   Outcome result = best;
   const double copies = communicator_.maximum(ceiling.copies);

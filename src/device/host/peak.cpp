@@ -21,11 +21,12 @@ template <class Real, std::size_t bytes>
   for (std::size_t c = 0; c < chains; ++c) sums[c] = factor * static_cast<Real>(c);  // all equal, they would be one
   for (std::size_t round = 0; round < rounds; ++round) {
 #pragma GCC unroll 12
-    for (std::size_t c = 0; c < chains; ++c) sums[c] = sums[c] * factor + factor;
+    for (Vector& sum : sums) sum = sum * factor + factor;
   }
   for (std::size_t c = 1; c < chains; ++c) sums[0] += sums[c];
   seed = sums[0][0];
-  return 2.0 * chains * (bytes / sizeof(Real)) * static_cast<double>(rounds);
+  constexpr std::size_t flops = 2 * chains * bytes / sizeof(Real);  // of a round
+  return static_cast<double>(flops * rounds);
 }
 
 }  // namespace

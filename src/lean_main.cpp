@@ -1,7 +1,6 @@
 // commlens-bench: the benchmarks that time single MPI calls, in a process with as few shared libraries as an
 // application's kernel has. A CUDA-aware Open MPI asks CUDA about every buffer, and the answer takes longer the more
-// libraries are loaded: with a BLAS, FFTW and hypre a message of 1 B took 1.3 times as long. All else is left to
-// commlens-bench-all, which replaces this process before MPI is initialised.
+// libraries are loaded. For all other benchmarks commlens-bench-all replaces this process, before MPI is initialised.
 #include <unistd.h>
 
 #include <algorithm>

@@ -64,10 +64,11 @@ def say(message: str) -> None:
         print(f"commlens: {printable(line)}", file=sys.stderr, flush=True)
 
 
-def reason(error: OSError) -> str:
-    """The operating system's reason, where it names a file in the way of a folder as such."""
+def reason(error: OSError | ValueError) -> str:
+    """The operating system's reason, where it names a file in the way of a folder as such; Python
+    raises ValueError for a name that no file can have."""
     if not isinstance(error, (FileExistsError, NotADirectoryError)):
-        return error.strerror or str(error)
+        return getattr(error, "strerror", None) or str(error)
     is_link = error.filename is not None and Path(error.filename).is_symlink()
     obstacle = "a symbolic link that leads to no folder" if is_link else "a file"
     return f"{obstacle} is in the way"

@@ -1,5 +1,5 @@
-"""The files that commands write: nothing is lost by them. A new name is reserved, and a taken one
-gets a number; a file that the user names is replaced only where commlens wrote it as that kind."""
+"""The files that commands write. A new name is reserved, with a number if it is taken; a file that
+the user names is replaced only if commlens wrote it, as the same kind of output."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ENDS_BYTES = 1 << 16  # of the beginning and of the end of a file, where its ma
 
 
 class Kind(NamedTuple):
-    """A kind of output, and what is in each of it."""
+    """A kind of output, and the regular expression by which its files are recognized."""
 
     name: str
     mark: str
 
 
-PICTURE_MARK = "drawn by commlens"  # among what a picture says of itself
+PICTURE_MARK = "drawn by commlens"  # in the metadata of a picture
 RECORDS = Kind("records", r'\A\s*\{[^\n]*"(?:kind"\s*:\s*"(?:st|rec)|profile"\s*:\s*\d)')
 TIMELINE = Kind("a timeline", r'\A\{"displayTimeUnit":"ms","traceEvents":\[')
 PICTURE = Kind("a picture", PICTURE_MARK)
@@ -49,7 +49,7 @@ def check(path: Path, kind: Kind, option: str = "--out", inputs: Iterable[Path] 
         elif path.stat().st_size and not re.search(kind.mark.encode(), _ends(path)):
             why = f"it exists, and commlens did not write it as {kind.name}"
     except (OSError, ValueError) as error:
-        why = reason(error) if isinstance(error, OSError) else str(error)
+        why = reason(error)
     if why:
         raise CommlensError(f"{option} {path} cannot be written: {why}; name another file")
 
@@ -67,7 +67,7 @@ def _ends(path: Path) -> bytes:
 
 
 def is_name(text: str) -> bool:
-    """Whether it can be that of a new folder or file, below the one where it is made."""
+    """Whether a new file or folder can have this name: a single component of a path, not hidden."""
     is_plain = text.isprintable() and "/" not in text and not text.startswith((".", "-"))
     return bool(text) and is_plain and len(text.encode(errors="replace")) <= _LONGEST_NAME
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
-from commlens.base.inputs import open_input
+from commlens.base.inputs import read_start
 from commlens.findings import Finding, behaviour, findings, nodes, worst_first
 from commlens.findings.behaviour import BENCHMARKS, Behaviour, Plan
 from commlens.findings.rule import Rule, RuleOutcome, rules_on_machines, rules_on_records
@@ -22,7 +22,7 @@ from commlens.machine.system import System
 
 Tell = Callable[[RuleOutcome], None]
 _ELF = b"\x7fELF"
-_MOST_BYTES = 1 << 40  # of a program, whose beginning is read
+_MOST_BYTES = 1 << 40  # of a program: only its beginning is read
 # Of the sections on records, those that are of the machine and its settings.
 _OF_MACHINE = ("Placement of ranks", "Clocks and power limits", "Results")
 # Stands for the rules on records, which have codes of their own.
@@ -97,8 +97,7 @@ def examine_program(
 def _check(program: Path, mpi: MpiView) -> None:
     """Raises CommlensError for what cannot be read, is no program, or does not use MPI. What a
     script starts is not known."""
-    with open_input(program, kind="a program", most_bytes=_MOST_BYTES) as file:
-        beginning = file.read(len(_ELF))
+    beginning = read_start(program, len(_ELF), kind="a program", most_bytes=_MOST_BYTES)
     if beginning.startswith(b"#!"):
         return
     if beginning != _ELF or not any(map(is_mpi_library, mpi.libraries)):

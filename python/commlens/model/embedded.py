@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from commlens.base.errors import CommlensError
-from commlens.base.inputs import open_input, read_text
+from commlens.base.inputs import read_start, read_text
 from commlens.model.profile import Profile
 from commlens.model.record import Record
 from commlens.model.start import Start
@@ -28,7 +28,7 @@ DATA_URL = "data:application/gzip;base64,"
 _PAGE = b"<!doctype html>"
 _LINK = re.compile(rf'<a class="(\w+)" download="([^"]*)\.gz" href="{DATA_URL}([\w+/=]*)"')
 RECORDS, DOCTOR = "records", "doctor"  # classes of links
-_MOST_BYTES = 2**28  # of a page, and of a file in it: a small one could hold more than a memory
+_MOST_BYTES = 2**28  # of a page, and of a file in it, which a small page can hold compressed
 
 
 def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
@@ -86,9 +86,8 @@ def _plain(value: Any) -> Any:
 def is_page(file: Path) -> bool:
     """Whether it may be a report."""
     try:
-        with open_input(file, most_bytes=_MOST_BYTES) as stream:
-            return stream.read(64).lstrip().lower().startswith(_PAGE)
-    except (OSError, CommlensError):
+        return read_start(file, 64, most_bytes=_MOST_BYTES).lstrip().lower().startswith(_PAGE)
+    except CommlensError:
         return False  # whoever reads it reports what is wrong with it
 
 

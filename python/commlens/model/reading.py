@@ -228,9 +228,9 @@ def _files(path: Path) -> list[Path]:
         if not path.is_dir():
             return [path]
         files = record_files(path)
-    except (OSError, ValueError) as error:  # of a name that is too long
-        why = reason(error) if isinstance(error, OSError) else error
-        raise CommlensError(f"{str(path)[:_LONGEST_NAME]} cannot be read: {why}") from None
+    except (OSError, ValueError) as error:
+        name = str(path)[:_LONGEST_NAME]
+        raise CommlensError(f"{name} cannot be read: {reason(error)}") from None
     if not files:
         raise CommlensError(f"{path} is a folder without a file of records (*.jsonl)")
     return files

@@ -262,6 +262,10 @@ class Profile(ProfileStruct, frozen=True):
         """Seconds from MPI_Init to MPI_Finalize, mean over ranks: all shares are of it."""
         return mean(self.total_s)
 
+    def percent(self, seconds: float) -> float:
+        """Of `wall_s`."""
+        return 100 * seconds / self.wall_s if self.wall_s > 0 else 0.0
+
     @cached_property
     def too_short(self) -> str:
         """Why the run says nothing of the program; empty where it does."""

@@ -85,13 +85,13 @@ class _Line(NamedTuple):
     name: str
     time: Imbalance | None
     part_s: float  # mean over ranks; of a region that in MPI
-    whole_s: float  # of which that is a part
+    profile: Profile  # of whose time that is a part
     calls: float | None  # or entries
 
     @property
     def percent(self) -> float:
-        """The part of the whole."""
-        return _part(self.part_s, self.whole_s)
+        """The part of the run."""
+        return self.profile.percent(self.part_s)
 
     @property
     def us_per_call(self) -> float | None:
@@ -104,14 +104,13 @@ def time_table(profile: Profile, every: bool = False) -> Table[_Line]:
 
     `every`: also functions that take less than _LEAST_PERCENT of the time, which are one row else.
     """
-    total = profile.wall_s
     outside = imbalance_of(profile.outside_s)
     calls = sum(function.mean_calls for function in profile.functions)
     rows = [
-        _Line(_TOTAL, None, total, total, calls),
+        _Line(_TOTAL, None, profile.wall_s, profile, calls),
         *_group("MPI", profile.communicating, profile, every),
         *_group("MPI's start and end", profile.initializing, profile, every=True),
-        _Line("USER (outside MPI)", outside, outside.mean_s, total, None),
+        _Line("USER (outside MPI)", outside, outside.mean_s, profile, None),
     ]
     columns: list[Column[_Line]] = [
         Column("Time %\nof Total", lambda row: row.percent, format=_percent),
@@ -155,22 +154,16 @@ def _group(
 ) -> Iterator[_Line]:
     if not functions and name != "MPI":
         return
-    total = profile.wall_s
     number = sum(function.mean_calls for function in functions)
-    yield _Line(name, None, mean(profile.in_functions(functions)), total, number)
-    small = [call for call in functions if _part(call.time.mean_s, total) < _LEAST_PERCENT]
+    yield _Line(name, None, mean(profile.in_functions(functions)), profile, number)
+    small = [call for call in functions if profile.percent(call.time.mean_s) < _LEAST_PERCENT]
     hidden = small if len(small) > 1 and not every else []
     for call in functions[: len(functions) - len(hidden)]:  # the longest first
-        yield _Line(f"  {call.name}", call.time, call.time.mean_s, total, call.mean_calls)
+        yield _Line(f"  {call.name}", call.time, call.time.mean_s, profile, call.mean_calls)
     if hidden:
         folded = f"  {plural(len(hidden), 'more function')} (--all)"
         number = sum(function.mean_calls for function in hidden)
-        yield _Line(folded, None, mean(profile.in_functions(hidden)), total, number)
-
-
-def _part(part: float, whole: float) -> float:
-    """In percent."""
-    return 100 * part / whole if whole > 0 else 0.0
+        yield _Line(folded, None, mean(profile.in_functions(hidden)), profile, number)
 
 
 def _bytes_table(profile: Profile) -> Table[Function]:
@@ -212,7 +205,7 @@ def waiting_table(profile: Profile) -> Table[Function]:
     """Which part of the time of each function was spent waiting for other ranks."""
 
     def percent(function: Function) -> float:
-        return _part(mean(function.waiting_s), profile.wall_s)
+        return profile.percent(mean(function.waiting_s))
 
     def transfer(function: Function) -> float:
         return max(0.0, mean(function.time_s) - mean(function.waiting_s))
@@ -240,7 +233,7 @@ def call_sites_table(profile: Profile) -> Table[CallSite]:
     waiting_in = {site.function for site in sites if site.waiting_s}  # of others it is not known
 
     def waiting(site: CallSite) -> float | None:
-        share = _part(site.waiting_s / ranks, profile.wall_s)
+        share = profile.percent(site.waiting_s / ranks)
         return share if site.function in waiting_in else None
 
     posting: dict[tuple[str, str], list[str]] = {}
@@ -351,14 +344,14 @@ def regions_table(profile: Profile) -> Table[_Line]:
         Column("Entries", lambda row: row.calls, format=_calls),
         _name_column("Region\n  Function"),
     ]
-    rows = [row for region in regions for row in _region_rows(region, profile.wall_s)]
+    rows = [row for region in regions for row in _region_rows(region, profile)]
     return Table(columns, rows)
 
 
-def _region_rows(region: Region, total: float) -> Iterator[_Line]:
+def _region_rows(region: Region, profile: Profile) -> Iterator[_Line]:
     time = imbalance_of(region.time_s)
-    yield _Line(region.name, time, mean(region.mpi_s), total, mean(region.entries))
+    yield _Line(region.name, time, mean(region.mpi_s), profile, mean(region.entries))
     functions = sorted(region.functions, key=lambda function: -mean(function.time_s))
     for function in functions[:_MOST_FUNCTIONS_OF_REGION]:
         name, part_s, calls = function.name, mean(function.time_s), mean(function.calls)
-        yield _Line(f"  {name}", None, part_s, total, calls)
+        yield _Line(f"  {name}", None, part_s, profile, calls)

@@ -41,12 +41,12 @@ def published_tables(profile: Profile, source: Source) -> Iterator[Table[_Share]
     """A published profile beside this one. Shares of the time are compared, as times are another
     machine's."""
     ours = {function.name.lower(): function for function in profile.communicating}
-
-    def share(row: _Share) -> float | None:
-        return 100 * row.ours.time.mean_s / profile.wall_s if row.ours else None
-
     columns: list[Column[_Share]] = [
-        Column("Time %\nof Total", share, format=_percent),
+        Column(
+            "Time %\nof Total",
+            lambda row: row.ours and profile.percent(row.ours.time.mean_s),
+            format=_percent,
+        ),
         Column("published", lambda row: row.published[_SHARE], format=_percent),
         Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
         Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),

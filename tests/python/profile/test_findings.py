@@ -11,6 +11,7 @@ from commlens import findings as diagnose
 from commlens.findings import Finding
 from commlens.model.profile import Profile, parse
 from commlens.render.profile_tables import profile_things, time_table
+from commlens.render.published_profile import published_profile, published_tables
 from commlens.render.table import Lines
 from profile_helpers import ROOT
 from run_helpers import cases
@@ -146,3 +147,10 @@ def test_a_rank_that_waits_for_a_processor_has_not_more_work() -> None:
     uneven, _ = findings(profile(barrier, cpus="0-3", queued_of_last_s=2.4))
     assert "unevenly" in uneven.sentence
     assert uneven.cost and uneven.cost.seconds == pytest.approx(3.0 - 1.8)
+
+
+def test_a_run_without_time_has_shares_of_nothing() -> None:
+    record = profile(function("MPI_Alltoallv", [0.0] * 4), total_s=0.0)
+    (published,) = published_tables(record, published_profile("cp2k-fft"))
+    assert set(published.columns[0].values) == {None, 0.0}
+    assert {row.percent for row in time_table(record).rows} == {0.0}

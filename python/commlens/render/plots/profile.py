@@ -63,8 +63,7 @@ def _panels(profile: Profile) -> Iterator[Panel]:
 
 
 def _heading(profile: Profile) -> tuple[str, str]:
-    total = mean(profile.total_s)
-    share = format_percent(mean(profile.mpi_s) / total) if total > 0 else "0%"
+    share = format_percent(profile.percent(mean(profile.mpi_s)) / 100)
     start = mean(profile.in_functions(profile.initializing))
     details = joined(
         " ".join(profile.command),
@@ -74,7 +73,7 @@ def _heading(profile: Profile) -> tuple[str, str]:
         f"MPI_Init and MPI_Finalize apart: {start:.3g} s" if start > 0 else "",
         separator=", ",
     )
-    return f"time by function: {share} of {total:.3g} s in MPI", printable(details)
+    return f"time by function: {share} of {profile.wall_s:.3g} s in MPI", printable(details)
 
 
 def _draw_times(shown: Sequence[Function], names: Sequence[str], axes: Axes, width: float) -> None:

@@ -115,18 +115,18 @@ def _devices(system: System, classes: tuple[str, ...]) -> Iterator[PciDevice]:
                 yield entry
 
 
-def distance(device: PciDevice, other: PciDevice) -> Optional[Distance]:
+def distance(first: PciDevice, second: PciDevice) -> Optional[Distance]:
     """How two devices reach each other; None where it is unknown."""
-    if not device.path or not other.path or device.path[0] != other.path[0]:
-        if device.numa_node is None or other.numa_node is None:
+    if not first.path or not second.path or first.path[0] != second.path[0]:
+        if first.numa_node is None or second.numa_node is None:
             return None
-        return "NODE" if device.numa_node == other.numa_node else "SYS"
-    pairs = zip(device.path, other.path)
+        return "NODE" if first.numa_node == second.numa_node else "SYS"
+    pairs = zip(first.path, second.path)
     common = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
     if common <= 1:
         return "PHB"
     # Below the switch that both have, each has the switch's port and itself.
-    return "PIX" if max(len(device.path), len(other.path)) - common <= 2 else "PXB"
+    return "PIX" if max(len(first.path), len(second.path)) - common <= 2 else "PXB"
 
 
 def _text(system: System, address: str, name: str) -> str:

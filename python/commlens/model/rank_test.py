@@ -24,7 +24,7 @@ DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0
-_MOST_EXACT_TEST = 8  # of scipy's
+_MOST_EXACT_TEST = 8  # values on the smaller side, as in scipy
 _MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
 
 
@@ -119,8 +119,8 @@ def lower_rank_of_median(count: int) -> int:
 
 
 def u_test(baseline: Sequence[float], other: Sequence[float]) -> float:
-    """The two-sided p value of the U test of Mann and Whitney: that of scipy's mannwhitneyu, which
-    takes 6 ms. Exact where a side has few values and no two are alike, else by the normal
+    """The two-sided p value of the U test of Mann and Whitney, that of scipy's mannwhitneyu,
+    which is slower. Exact where a side has few values and no two are equal, else by the normal
     distribution, corrected for ties and for continuity."""
     count, other_count = len(baseline), len(other)
     pairs, total = count * other_count, count + other_count

@@ -47,6 +47,7 @@ void add_mean(Stream& stream, double* to, const double* a, const double* b, std:
 
 std::vector<Pass> passes_over(const Buffer& buffer, Stream& stream) {
   constexpr std::size_t whole = per_index * host::line_bytes * 2 * 3;  // halves and thirds are whole lines, too
+  static_assert(whole + sum_scratch_bytes + sizeof(double) <= pass_scratch_bytes);
   const std::size_t bytes = (buffer.bytes() - pass_scratch_bytes + whole - 1) / whole * whole;
   const std::size_t n = bytes / sizeof(double);
   auto* const data = buffer.as<double>();

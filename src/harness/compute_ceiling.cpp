@@ -46,10 +46,10 @@ std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double ro
   };
   std::vector<std::size_t> counts;
   for (const Way& way : ways) {
-    double seconds = seconds_of(way, 1);  // also warms up
-    counts.push_back(1);
-    while ((seconds = seconds_of(way, counts.back())) < round_s / 2) {
-      counts.back() *= static_cast<std::size_t>(std::clamp(round_s / seconds, 2.0, 100.0));
+    (void)seconds_of(way, 1);  // warms up
+    std::size_t& count = counts.emplace_back(1);
+    for (double seconds = 0; (seconds = seconds_of(way, count)) < round_s / 2;) {
+      count *= static_cast<std::size_t>(std::clamp(round_s / seconds, 2.0, 100.0));
     }
   }
   double spent = 0;

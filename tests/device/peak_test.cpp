@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <numeric>
 #include <vector>
@@ -61,6 +62,30 @@ TEST_P(TrafficPasses, AreOverAllOfTheBytes) {
       pass.add();
     }
     EXPECT_NO_THROW(stream->wait());
+  }
+}
+
+TEST_P(TrafficPasses, ReadAndWriteAllNumbers) {
+  constexpr std::size_t n = 19200;
+  const Buffer buffer = allocate(n * sizeof(double) + pass_scratch_bytes);
+  std::vector<double> numbers(n);
+  std::iota(numbers.begin(), numbers.end(), 1);
+  const auto passes = passes_over(buffer, *stream);
+  const auto after = [&](const Pass& pass) {
+    EXPECT_EQ(pass.bytes, n * sizeof(double)) << pass.name;
+    stream->copy(buffer.data(), numbers.data(), n * sizeof(double));
+    pass.add();
+    return downloaded<double>(buffer);
+  };
+  const std::vector<double> read = after(passes.at(0));
+  EXPECT_NE(std::find(read.begin() + n, read.end(), static_cast<double>(n * (n + 1) / 2)), read.end()) << "the sum";
+  for (const std::size_t way : {1, 2}) {
+    const std::vector<double> copied = after(passes.at(way));
+    for (std::size_t i = 0; i < n / 2; ++i) ASSERT_EQ(copied[n / 2 + i], numbers[i]) << passes[way].name;
+  }
+  const std::vector<double> triads = after(passes.at(3));
+  for (std::size_t i = 0; i < n / 3; ++i) {
+    ASSERT_EQ(triads[n / 3 * 2 + i], 0.5 * (numbers[i] + numbers[n / 3 + i])) << passes[3].name;
   }
 }
 

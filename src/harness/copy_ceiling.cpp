@@ -92,7 +92,7 @@ Ceilings::Outcome Ceilings::measure_copy(const CopyCeiling& ceiling, const Copy&
   const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
   const double rate = static_cast<double>(ceiling.bytes) / *seconds * 1e-9;
   const auto method = fmt::format("{} of {} bytes, back to back, by {} rank{} at the same time; the best round", name,
-                                  ceiling.bytes, copying, copying == 1 ? "" : "s");
+                                  std::min(ceiling.bytes, largest_copy), copying, copying == 1 ? "" : "s");
   return {.ceiling = measure::Ceiling{.name = name, .method = method, .seconds = *seconds, .rate = rate}, .reason = ""};
 }
 

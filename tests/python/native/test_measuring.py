@@ -123,9 +123,8 @@ def test_two_pairs_of_ranks(benchmark: str, tmp_path: Path) -> None:
 
 
 def test_an_allreduce_of_one_rank_is_skipped(tmp_path: Path) -> None:
-    """It communicates nothing."""
-    job = native(tmp_path, 1, "allreduce --transport mpi --bytes 8 --record records.jsonl")
-    assert job.status == NOTHING_RAN
+    words = "allreduce --transport mpi --bytes 8 --record records.jsonl"
+    assert native(tmp_path, 1, words).status == NOTHING_RAN
     (record,) = records_in(tmp_path / "records.jsonl")
     assert (record.status, record.statistics) == ("skipped", {})
     assert record.reason.startswith("one rank has nobody to communicate with")

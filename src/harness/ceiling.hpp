@@ -75,8 +75,8 @@ class Ceilings {
   struct Peak {
     double rate = 0;
     std::string method;
-    std::size_t n = 0;     ///< of a square product
-    CaseTime case_s = {};  ///< of the case after which it was measured last
+    std::size_t n = 0;  ///< of a square product
+    CaseTime case_s;    ///< of the case after which it was measured last
 
     [[nodiscard]] Peak or_better(const Peak& other) const { return other.rate > rate ? other : *this; }
   };

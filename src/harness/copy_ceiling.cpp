@@ -58,13 +58,13 @@ Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Mem
   Copy copy = plan(ceiling, mine, theirs);
   copy.some_on_gpu = communicator_.sum(ceiling.takes_part && (on_gpu(copy.from) || on_gpu(copy.to)) ? 1 : 0) > 0;
   copy.some_away = communicator_.sum(ceiling.takes_part && copy.to_another_node ? 1 : 0) > 0;
-  const Outcome result = best_copy(ceiling, copy, case_s);
+  Outcome result = best_copy(ceiling, copy, case_s);
   if (!result.ceiling || copy.some_away || ceiling.bytes >= largest_copy || !copy.some_on_gpu) return result;
   // A library may send many messages as fast as a large one, which copies do not reach at their size.
   CopyCeiling large = ceiling;
   large.copies *= static_cast<double>(ceiling.bytes) / static_cast<double>(largest_copy);
   large.bytes = largest_copy;
-  const Outcome plateau = best_copy(large, copy, case_s);
+  Outcome plateau = best_copy(large, copy, case_s);
   return plateau.ceiling && plateau.ceiling->seconds < result.ceiling->seconds ? plateau : result;
 }
 

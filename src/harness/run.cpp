@@ -163,8 +163,7 @@ void Run::sample(const Measurement& measurement) {
   take_clock();
   if (settings.parts && measurement.trace && sampler.passed()) {
     sampled.status("tracing");
-    record_.timeline.seconds = sampler.operate_in_parts();
-    record_.timeline.spans = sampled.spans(communicator());
+    sampler.trace([&](double seconds) { record_.timeline = {seconds, sampled.spans(communicator())}; });
   }
   record_.calls = sampled.calls_per_operation(communicator());
   take(sampler.result(), measurement);

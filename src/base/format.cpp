@@ -54,7 +54,7 @@ std::string format_percent(double fraction) {
 
 std::string format_fraction(double fraction) {
   if (fraction > 1) return "> 100% (ceiling not reached)";
-  return fraction > 0 && fraction < 0.01 ? "1/" + grouped(1 / fraction) : format_percent(fraction);
+  return fraction > 0 && fraction < 0.01 ? "< 1%" : format_percent(fraction);
 }
 
 std::string format_bytes(double bytes) {

@@ -13,7 +13,7 @@ std::string format_number(double value);
 /// "63%"; below a tenth with two digits, "3.2%".
 std::string format_percent(double fraction);
 
-/// Of a ceiling: "63%", below one percent "1/250"; never more than 100%.
+/// Of a ceiling: "63%", below one percent "< 1%"; never more than 100%.
 std::string format_fraction(double fraction);
 
 /// Binary units and three digits: "1 B", "512 KiB", "76.3 MiB".

@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <barrier>
 #include <cstddef>
 #include <functional>
-#include <future>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/error.hpp"
@@ -35,9 +37,52 @@ constexpr std::size_t fewest_calls = 6;
 constexpr std::size_t most_calls = 50;
 constexpr double calls_s = 1;
 
+/// Threads that do the same at the same time as the one that has made them, again and again: starting them would take
+/// longer than a round on many cores.
+class Team {
+ public:
+  explicit Team(int size) : together_(size) {
+    for (int i = 1; i < size; ++i) {
+      try {
+        others_.emplace_back([this] { follow(); });
+      } catch (...) {  // those that have started must end
+        for (int missing = i; missing < size; ++missing) together_.arrive_and_drop();
+        throw;
+      }
+    }
+  }
+  Team(Team&&) = delete;
+  ~Team() {
+    work_ = nullptr;
+    together_.arrive_and_wait();
+  }
+
+  void run(std::function<void()> work) {
+    work_ = std::move(work);
+    together_.arrive_and_wait();
+    work_();
+    together_.arrive_and_wait();
+  }
+
+ private:
+  void follow() {
+    for (;;) {
+      together_.arrive_and_wait();
+      if (!work_) return;
+      work_();
+      together_.arrive_and_wait();
+    }
+  }
+
+  std::barrier<> together_;
+  std::function<void()> work_;
+  std::vector<std::jthread> others_;  // the last: they end before what they use
+};
+
 }  // namespace
 
-std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double round_s) const {
+std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double round_s,
+                                         const measure::PeakLimits& limits) const {
   const auto seconds_of = [&](const Way& way, std::size_t count) {
     communicator_.barrier();  // all do it at the same time; it takes as long as the slowest needs
     const Stopwatch stopwatch;
@@ -63,36 +108,51 @@ std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double ro
     Run::heartbeat();
     return rates;
   };
-  return measure::peak_rates(round, [&] { return spent; });
+  return measure::peak_rates(round, [&] { return spent; }, limits);
 }
 
-double Ceilings::rate_of(const device::Gemm& gemm, device::Blas& blas, device::Stream& stream) const {
+bool Ceilings::any_on_gpu(Memory memory) const { return communicator_.sum(on_gpu(memory) ? 1 : 0) > 0; }
+
+double Ceilings::rate_of(const device::Gemm& gemm, device::Blas& blas, Memory memory,
+                         const measure::PeakLimits& limits) const {
+  const auto stream = device_.stream(memory);
   const auto multiply = [&](std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) blas.gemm(gemm, stream);
-    stream.wait();
+    for (std::size_t i = 0; i < count; ++i) blas.gemm(gemm, *stream);
+    stream->wait();
   };
-  return peak_rates({{flops_of(gemm), multiply}}, stream.on_gpu() ? gpu_round_s : short_round_s).front();
+  return peak_rates({{flops_of(gemm), multiply}}, any_on_gpu(memory) ? gpu_round_s : short_round_s, limits).front();
 }
 
-const Ceilings::Peak& Ceilings::peak(const std::string& key, When when, const std::function<Peak()>& measure) {
-  const auto [known, is_new] = peaks_.try_emplace(key);
-  if (is_new || when == When::after) known->second = known->second.or_better(measure());
-  return known->second;
+const Ceilings::Peak& Ceilings::peak(const std::string& work, bool some_on_gpu, CaseTime case_s,
+                                     const Measure& measure) {
+  const auto [known, is_new] = peaks_.try_emplace(communicator_.gather(work));
+  Peak& best = known->second;
+  if (is_new) best = measure(best, measure::limits_from_idle(some_on_gpu));
+  if (!is_new && case_s && best.case_s != case_s) best = best.or_better(measure(best, measure::limits_after(*case_s)));
+  best.case_s = case_s;
+  return best;
 }
 
 std::optional<measure::Ceiling> Ceilings::measure(const GemmCeiling& ceiling, device::Blas& blas, Memory memory,
-                                                  When when) {
+                                                  CaseTime case_s) {
   const auto& gemm = ceiling.gemm;
   const bool of_hardware = gemm.a == nullptr;
+  const bool some_on_gpu = any_on_gpu(memory);
   const std::string shape = fmt::format("products of {} x {} x {}, {}{}", gemm.m, gemm.n, gemm.k, name(gemm.type),
                                         gemm.tune ? ", tuned" : "");
-  const Peak& best = peak(fmt::format("{} {}", shape, name(memory)), when, [&]() -> Peak {
-    if (!of_hardware) return {.rate = rate_of(gemm, blas, *device_.stream(memory)), .method = shape};
-    const Peak products = square_products(gemm, blas, memory);
-    return on_gpu(memory) ? products : products.or_better(multiply_adds(gemm.type));
+  const std::string work =
+      fmt::format("{} {:d} {:d} {} {} {} {:d} {}", shape, static_cast<int>(gemm.a_operation),
+                  static_cast<int>(gemm.b_operation), gemm.lda, gemm.ldb, gemm.ldc, gemm.add, name(memory));
+  Peak best = peak(work, some_on_gpu, case_s, [&](const Peak& known, const auto& limits) -> Peak {
+    if (!of_hardware) return {.rate = rate_of(gemm, blas, memory, limits), .method = shape};
+    return square_products(gemm.type, blas, memory, known, limits);
   });
+  if (of_hardware && !some_on_gpu) {
+    const auto measure = [&](const Peak& /*known*/, const auto& limits) { return multiply_adds(gemm.type, limits); };
+    best = best.or_better(peak(fmt::format("multiply-adds {}", name(gemm.type)), false, case_s, measure));
+  }
   if (best.rate == 0) return std::nullopt;
-  return measure::Ceiling{.name = !of_hardware ? "block GEMM" : (on_gpu(memory) ? "square GEMM" : "multiply-adds"),
+  return measure::Ceiling{.name = !of_hardware ? "block GEMM" : (some_on_gpu ? "square GEMM" : "multiply-adds"),
                           .method = best.method + ", back to back, by all ranks at the same time; the best round",
                           .seconds = ceiling.flops / best.rate,
                           .rate = best.rate * 1e-12,
@@ -100,7 +160,7 @@ std::optional<measure::Ceiling> Ceilings::measure(const GemmCeiling& ceiling, de
                           .library = !of_hardware};
 }
 
-Ceilings::Peak Ceilings::passes(Memory memory, std::size_t bytes) {
+Ceilings::Peak Ceilings::passes(Memory memory, std::size_t bytes, const measure::PeakLimits& limits) {
   const auto stream = device_.stream(memory);
   const auto buffer = allocate_on_all(memory, bytes + device::pass_scratch_bytes);
   if (!buffer) return {};
@@ -112,18 +172,19 @@ Ceilings::Peak Ceilings::passes(Memory memory, std::size_t bytes) {
                       stream->wait();
                     }});
   }
-  const auto rates = peak_rates(ways, short_round_s);
+  const auto rates = peak_rates(ways, short_round_s, limits);
   const auto best = static_cast<std::size_t>(std::max_element(rates.begin(), rates.end()) - rates.begin());
   return {rates[best], fmt::format("{} of {} bytes", passes[best].name, passes[best].bytes)};
 }
 
-std::optional<measure::Ceiling> Ceilings::measure(const MemoryCeiling& ceiling, Memory memory, When when) {
+std::optional<measure::Ceiling> Ceilings::measure(const MemoryCeiling& ceiling, Memory memory, CaseTime case_s) {
+  const bool some_on_gpu = any_on_gpu(memory);
   std::vector<std::size_t> sizes{static_cast<std::size_t>(communicator_.maximum(ceiling.working_set))};
-  if (on_gpu(memory)) sizes.push_back(large_bytes);
+  if (some_on_gpu) sizes.push_back(large_bytes);
   Peak best;
   for (const std::size_t bytes : sizes) {
-    const auto measure = [&] { return passes(memory, bytes); };
-    best = best.or_better(peak(fmt::format("passes {} {}", bytes, name(memory)), when, measure));
+    const auto measure = [&](const Peak& /*known*/, const auto& limits) { return passes(memory, bytes, limits); };
+    best = best.or_better(peak(fmt::format("passes {} {}", bytes, name(memory)), some_on_gpu, case_s, measure));
   }
   if (best.rate == 0) return std::nullopt;
   return measure::Ceiling{.name = "memory bandwidth",
@@ -133,21 +194,19 @@ std::optional<measure::Ceiling> Ceilings::measure(const MemoryCeiling& ceiling, 
                           .part = ceiling.part};
 }
 
-Ceilings::Peak Ceilings::multiply_adds(DataType type) const {
+Ceilings::Peak Ceilings::multiply_adds(DataType type, const measure::PeakLimits& limits) const {
   const bool doubles = type == DataType::f64 || type == DataType::c128;
   const int cores = core_share(placement_, communicator_.rank());
   constexpr std::size_t rounds = 10000;
+  Team team(cores);
   std::vector<Way> ways;
   for (const bool wide : {false, true}) {
-    const double flops = device::host::multiply_add(doubles, wide, 1);
-    ways.push_back({flops * rounds * cores, [doubles, wide, cores](std::size_t count) {
-                      const auto work = [=] { (void)device::host::multiply_add(doubles, wide, rounds * count); };
-                      std::vector<std::future<void>> others;
-                      for (int i = 1; i < cores; ++i) others.push_back(std::async(std::launch::async, work));
-                      work();
+    const double flops = device::host::multiply_add(doubles, wide, 1).flops;
+    ways.push_back({flops * rounds * cores, [&team, doubles, wide](std::size_t count) {
+                      team.run([=] { (void)device::host::multiply_add(doubles, wide, rounds * count); });
                     }});
   }
-  const auto rates = peak_rates(ways, short_round_s);
+  const auto rates = peak_rates(ways, short_round_s, limits);
   return {.rate = *std::max_element(rates.begin(), rates.end()),
           .method = fmt::format("multiply-adds in registers, {}, cores: {}", doubles ? "f64" : "f32", cores)};
 }
@@ -167,41 +226,48 @@ std::optional<device::Buffer> Ceilings::allocate_on_all(Memory memory, std::size
   return buffer;
 }
 
-Ceilings::Peak Ceilings::square_products(const device::Gemm& like, device::Blas& blas, Memory memory) {
-  const auto stream = device_.stream(memory);
-  Peak best;
-  for (std::size_t n = smallest_square; n <= largest_square; n *= 2) {
-    const std::size_t reals = n * n * components(like.type);
-    const auto matrices = allocate_on_all(memory, 3 * n * n * size_of(like.type));
-    if (!matrices) break;
-    pattern::write_numbers(*stream, matrices->data(), 2 * reals, like.type, n);
-    auto* const a = matrices->as<std::byte>();
-    const std::size_t bytes = n * n * size_of(like.type);
-    const device::Gemm square{.type = like.type,
-                              .b_operation = device::Operation::adjoint,
-                              .m = n,
-                              .n = n,
-                              .k = n,
-                              .a = a,
-                              .lda = n,
-                              .b = a + bytes,
-                              .ldb = n,
-                              .c = a + 2 * bytes,
-                              .ldc = n};
-    const double rate = rate_of(square, blas, *stream);
-    const auto method = fmt::format("products of {0} x {0} x {0}, {1}, every bit in use", n, name(like.type));
-    best = best.or_better({rate, method});
-    if (flops_of(square) / rate > long_enough_s) break;
+Ceilings::Peak Ceilings::square_products(DataType type, device::Blas& blas, Memory memory, const Peak& known,
+                                         const measure::PeakLimits& limits) {
+  constexpr measure::PeakLimits a_look{.quiet_rounds = 1, .least_s = 0};
+  Peak best = known;
+  for (std::size_t n = smallest_square; known.n == 0 && n <= largest_square; n *= 2) {
+    const Peak product = square_product(type, n, blas, memory, a_look);
+    if (product.rate == 0) break;
+    best = best.or_better(product);
+    if (device::flops_of({.type = type, .m = n, .n = n, .k = n}) / product.rate > long_enough_s) break;
   }
-  return best;
+  return best.n == 0 ? best : best.or_better(square_product(type, best.n, blas, memory, limits));
 }
 
-measure::Ceiling Ceilings::measure(const CallCeiling& ceiling, device::Stream& stream) const {
+Ceilings::Peak Ceilings::square_product(DataType type, std::size_t n, device::Blas& blas, Memory memory,
+                                        const measure::PeakLimits& limits) {
+  const std::size_t bytes = n * n * size_of(type);
+  const auto matrices = allocate_on_all(memory, 3 * bytes);
+  if (!matrices) return {};
+  pattern::write_numbers(*device_.stream(memory), matrices->data(), 2 * n * n * components(type), type, n);
+  auto* const a = matrices->as<std::byte>();
+  const device::Gemm square{.type = type,
+                            .b_operation = device::Operation::adjoint,
+                            .m = n,
+                            .n = n,
+                            .k = n,
+                            .a = a,
+                            .lda = n,
+                            .b = a + bytes,
+                            .ldb = n,
+                            .c = a + 2 * bytes,
+                            .ldc = n};
+  const auto method = fmt::format("products of {0} x {0} x {0}, {1}, every bit in use", n, name(type));
+  return {.rate = rate_of(square, blas, memory, limits), .method = method, .n = n};
+}
+
+measure::Ceiling Ceilings::measure(const CallCeiling& ceiling, device::Stream& stream, double case_s) const {
+  const double most_s = std::min(calls_s, measure::limits_after(case_s).most_s);
   double seconds = 0;
   double spent = 0;  // equal on all ranks
   for (const auto& call : ceiling.calls) {
     std::vector<double> samples;
-    const double until = spent + calls_s / static_cast<double>(ceiling.calls.size());
+    const double until = spent + most_s / static_cast<double>(ceiling.calls.size());
     for (std::size_t i = 0; i < most_calls && (i < fewest_calls || spent < until); ++i) {
       communicator_.barrier();
       const Stopwatch stopwatch;

@@ -54,20 +54,32 @@ Ceilings::Ceilings(const transport::Communicator& communicator, device::Device& 
   }
 }
 
-Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs, When when) {
+Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Memory theirs, CaseTime case_s) {
+  Copy copy = plan(ceiling, mine, theirs);
+  copy.some_on_gpu = communicator_.sum(ceiling.takes_part && (on_gpu(copy.from) || on_gpu(copy.to)) ? 1 : 0) > 0;
+  copy.some_away = communicator_.sum(ceiling.takes_part && copy.to_another_node ? 1 : 0) > 0;
+  Outcome result = best_copy(ceiling, copy, case_s);
+  if (!result.ceiling || copy.some_away || ceiling.bytes >= largest_copy || !copy.some_on_gpu) return result;
+  // A library may send many messages as fast as a large one, which copies do not reach at their size.
+  CopyCeiling large = ceiling;
+  large.copies *= static_cast<double>(ceiling.bytes) / static_cast<double>(largest_copy);
+  large.bytes = largest_copy;
+  Outcome plateau = best_copy(large, copy, case_s);
+  return plateau.ceiling && plateau.ceiling->seconds < result.ceiling->seconds ? plateau : result;
+}
+
+Ceilings::Outcome Ceilings::best_copy(const CopyCeiling& ceiling, const Copy& copy, CaseTime case_s) {
   // Who copies what to whom may have changed for some ranks only, and all measure it together.
   std::vector<std::string> key = communicator_.gather(fmt::format(
-      "{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part, ceiling.to_staging, name(mine), name(theirs)));
+      "{} {:d} {:d} {} {}", ceiling.peer, ceiling.takes_part, ceiling.to_staging, name(copy.from), name(copy.to)));
   key.push_back(std::to_string(ceiling.bytes));
   const auto [known, is_new] = known_.try_emplace(key);
   Outcome& best = known->second;
-  Copy copy = plan(ceiling, mine, theirs);
-  copy.some_on_gpu = communicator_.sum(ceiling.takes_part && (on_gpu(copy.from) || on_gpu(copy.to)) ? 1 : 0) > 0;
-  const bool away = communicator_.sum(ceiling.takes_part && copy.to_another_node ? 1 : 0) > 0;
   if (is_new) best.reason = communicator_.first(ceiling.takes_part ? copy.reason : "");
-  if (ceiling.bytes == 0) best.reason = "nothing is sent";
-  if (best.reason.empty() && (is_new || (when == When::after && !away))) {
-    const Outcome outcome = away ? between_nodes(ceiling, copy) : measure_copy(ceiling, copy);
+  if (ceiling.bytes == 0 || communicator_.sum(ceiling.takes_part ? 1 : 0) == 0) best.reason = "nothing is sent";
+  if (best.reason.empty() && (is_new || (case_s && !copy.some_away))) {
+    const auto limits = is_new ? measure::limits_from_idle(copy.some_on_gpu) : measure::limits_after(*case_s);
+    const Outcome outcome = copy.some_away ? between_nodes(ceiling, copy) : measure_copy(ceiling, copy, limits);
     const bool is_better = outcome.ceiling && best.ceiling && outcome.ceiling->seconds < best.ceiling->seconds;
     if (is_new || is_better) best = outcome;
   }
@@ -76,17 +88,12 @@ Ceilings::Outcome Ceilings::measure(const CopyCeiling& ceiling, Memory mine, Mem
   if (!result.ceiling) return result;
   result.ceiling->seconds *= copies;
   result.ceiling->part = ceiling.part;
-  if (away || ceiling.bytes >= largest_copy || !copy.some_on_gpu) return result;
-  // A library may send many messages as fast as a large one, which copies do not reach at their size.
-  CopyCeiling large = ceiling;
-  large.copies = copies * static_cast<double>(ceiling.bytes) / static_cast<double>(largest_copy);
-  large.bytes = largest_copy;
-  const Outcome plateau = measure(large, mine, theirs, When::before);
-  return plateau.ceiling && plateau.ceiling->seconds < result.ceiling->seconds ? plateau : result;
+  return result;
 }
 
-Ceilings::Outcome Ceilings::measure_copy(const CopyCeiling& ceiling, const Copy& copy) {
-  const auto seconds = seconds_of(ceiling.takes_part, ceiling.bytes, copy);
+Ceilings::Outcome Ceilings::measure_copy(const CopyCeiling& ceiling, const Copy& copy,
+                                         const measure::PeakLimits& limits) {
+  const auto seconds = seconds_of(ceiling.takes_part, ceiling.bytes, copy, limits);
   if (!seconds) return {.ceiling = std::nullopt, .reason = "a rank has no room for the copies"};
   const std::string name = communicator_.first(ceiling.takes_part ? copy.name : "");
   const auto copying = communicator_.sum(ceiling.takes_part ? 1 : 0);
@@ -153,7 +160,8 @@ std::optional<Copier> Ceilings::copier(bool copies, const Copy& copy, std::size_
   return copier;
 }
 
-std::optional<double> Ceilings::seconds_of(bool copies, std::size_t wanted, const Copy& copy) {
+std::optional<double> Ceilings::seconds_of(bool copies, std::size_t wanted, const Copy& copy,
+                                           const measure::PeakLimits& limits) {
   const std::size_t bytes = std::min(wanted, largest_copy);
   const auto made = copier(copies, copy, bytes);
   if (!made) return std::nullopt;
@@ -164,7 +172,7 @@ std::optional<double> Ceilings::seconds_of(bool copies, std::size_t wanted, cons
                       if (copies) (void)made->time(count, way);
                     }});
   }
-  const auto rates = peak_rates(ways, round_s);
+  const auto rates = peak_rates(ways, round_s, limits);
   double rate = rates.front();
   if (rates.size() > 1) rate = std::max({rate, rates[1], std::min(rates[2], rates[3])});  // out and in at the same time
   return static_cast<double>(wanted) / rate;

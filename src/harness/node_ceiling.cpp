@@ -49,7 +49,8 @@ Ceilings::Outcome Ceilings::link_rate(const CopyCeiling& ceiling, const Copy& co
   if (!nominal) return {.ceiling = std::nullopt, .reason = "the driver does not say the rate of a network adapter"};
   const bool copies = ceiling.takes_part && !copy.to_another_node;
   const bool some_copy = communicator_.sum(copies ? 1 : 0) > 0;
-  const auto copying = some_copy ? seconds_of(copies, ceiling.bytes, copy) : 0.0;
+  const auto copying =
+      some_copy ? seconds_of(copies, ceiling.bytes, copy, measure::limits_from_idle(copy.some_on_gpu)) : 0.0;
   const double seconds = std::max(*nominal, copying.value_or(0.0));
   const auto sending = std::count_if(peers.begin(), peers.end(), [](int peer) { return peer >= 0; });
   return {.ceiling =

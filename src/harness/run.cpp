@@ -119,9 +119,11 @@ void Run::measure(const Measurement& measurement) {
   require_declared(measurement);
   stream_->wait();
   record_.setup_s += communicator().maximum(set_up_.seconds());
-  if (resources_.settings.ceilings) measure_ceilings(measurement, false);
+  if (resources_.settings.ceilings) measure_ceilings(measurement, std::nullopt);
+  const Stopwatch stopwatch;
   sample(measurement);
-  if (resources_.settings.ceilings && record_.status == measure::Status::ok) measure_ceilings(measurement, true);
+  if (!resources_.settings.ceilings || record_.status != measure::Status::ok) return;
+  measure_ceilings(measurement, communicator().maximum(stopwatch.seconds()));
 }
 
 /// A metric that is not declared would stand in records without unit, direction and definition.
@@ -161,8 +163,7 @@ void Run::sample(const Measurement& measurement) {
   take_clock();
   if (settings.parts && measurement.trace && sampler.passed()) {
     sampled.status("tracing");
-    record_.timeline.seconds = sampler.operate_in_parts();
-    record_.timeline.spans = sampled.spans(communicator());
+    sampler.trace([&](double seconds) { record_.timeline = {seconds, sampled.spans(communicator())}; });
   }
   record_.calls = sampled.calls_per_operation(communicator());
   take(sampler.result(), measurement);
@@ -214,23 +215,23 @@ void Run::take(measure::Samples samples, const Measurement& measurement) {
   }
 }
 
-void Run::measure_ceilings(const Measurement& measurement, bool after) {
-  const auto when = after ? Ceilings::When::after : Ceilings::When::before;
+void Run::measure_ceilings(const Measurement& measurement, std::optional<double> case_s) {
+  const bool after = case_s.has_value();
   Monitor::status(fmt::format("measuring the ceiling of {}", record_.benchmark));
   for (const CeilingRequest& request : measurement.ceilings) {
     std::optional<measure::Ceiling> ceiling;
     if (const auto* copy = std::get_if<CopyCeiling>(&request)) {
       const auto peer = static_cast<std::size_t>(copy->peer);
-      const auto outcome = resources_.ceilings.measure(*copy, memory(), resources_.memories.at(peer), when);
+      const auto outcome = resources_.ceilings.measure(*copy, memory(), resources_.memories.at(peer), case_s);
       ceiling = outcome.ceiling;
       if (!outcome.reason.empty()) record_.no_ceiling = outcome.reason;
     } else if (const auto* traffic = std::get_if<MemoryCeiling>(&request)) {
-      ceiling = resources_.ceilings.measure(*traffic, memory(), when);
+      ceiling = resources_.ceilings.measure(*traffic, memory(), case_s);
     } else if (const auto* gemm = std::get_if<GemmCeiling>(&request)) {
       // The benchmark's buffers have no numbers in them yet.
-      if (after || gemm->gemm.a == nullptr) ceiling = resources_.ceilings.measure(*gemm, blas(), memory(), when);
+      if (after || gemm->gemm.a == nullptr) ceiling = resources_.ceilings.measure(*gemm, blas(), memory(), case_s);
     } else if (after) {
-      ceiling = resources_.ceilings.measure(std::get<CallCeiling>(request), *stream_);
+      ceiling = resources_.ceilings.measure(std::get<CallCeiling>(request), *stream_, *case_s);
     }
     if (ceiling && after) record_.ceilings.push_back(*ceiling);
   }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <typeindex>
@@ -116,7 +117,7 @@ class Run {
   void take(measure::Samples samples, const Measurement& measurement);
   void take_clock();
   /// Before the samples for what is known then, and after them for the record.
-  void measure_ceilings(const Measurement& measurement, bool after);
+  void measure_ceilings(const Measurement& measurement, std::optional<double> case_s);
 
   const Resources& resources_;
   transport::Transport& transport_;

@@ -14,6 +14,15 @@ struct PeakLimits {
   double most_s = 2;
 };
 
+/// Of hardware that may have been idle: a GPU needs a part of a second to raise its clocks, and gives steady rates
+/// before.
+inline PeakLimits limits_from_idle(bool on_gpu) { return {.least_s = on_gpu ? 0.3 : 0.02}; }
+
+/// Of hardware that has just worked for `case_s`: a few rounds, in at most a tenth of that time.
+inline PeakLimits limits_after(double case_s) {
+  return {.quiet_rounds = 2, .least_s = 0, .most_s = std::max(case_s / 10, 0.02)};
+}
+
 /// Each round() gives the same number of rates; the best of each is the result. `seconds()` is a clock. Where ranks
 /// measure together, both must be the same on all of them.
 template <class Round, class Clock>

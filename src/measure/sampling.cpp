@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/format.hpp"
@@ -15,6 +17,10 @@ namespace {
 // those that are timed as a whole.
 constexpr std::size_t most_in_parts = 20;
 constexpr double long_enough_in_parts_s = 2;
+
+constexpr std::size_t most_traced = 10;
+constexpr double long_enough_traced_s = 1;
+constexpr double near_the_median = 0.1;  ///< of it
 
 }  // namespace
 
@@ -151,6 +157,20 @@ double Sampler::operate_in_parts() {
   const double seconds = largest(clock_() - began);
   verify(1);
   return seconds;
+}
+
+void Sampler::trace(const std::function<void(double seconds)>& keep) {
+  const double median = summarize(samples_.seconds).median;
+  double nearest = std::numeric_limits<double>::infinity();
+  double spent = 0;  // equal on all ranks
+  for (std::size_t i = 0; i < most_traced && nearest > near_the_median * median; ++i) {
+    if (spent >= long_enough_traced_s) break;
+    const double seconds = operate_in_parts();
+    spent += seconds;
+    if (std::abs(seconds - median) >= nearest) continue;
+    nearest = std::abs(seconds - median);
+    keep(seconds);
+  }
 }
 
 Samples Sampler::result() {

@@ -92,9 +92,10 @@ class Sampler {
 
   /// Collective: warms up and samples until the repetition is done, the time is up, or a result is wrong.
   void run();
-  /// Collective: one more operation through SampledOperation::operate_in_parts(), validated. Its seconds, the largest
-  /// over the ranks.
-  double operate_in_parts();
+  /// Collective, of samples: more operations through SampledOperation::operate_in_parts(), validated, until one takes
+  /// about as long as the median sample, or there are enough. After each that is nearer to it than all before, `keep`
+  /// is called with its seconds, the largest over the ranks.
+  void trace(const std::function<void(double seconds)>& keep);
   /// No result has been found wrong, on any rank.
   [[nodiscard]] bool passed() const { return samples_.error.empty(); }
   /// Collective: what has been sampled.
@@ -112,6 +113,7 @@ class Sampler {
   void sample_each();
   void sample_parts();
   void sample_parts_within();
+  double operate_in_parts();
   [[nodiscard]] double seconds_alone(std::size_t part);
   void collect(std::vector<double> samples, double operations_per_sample);
 

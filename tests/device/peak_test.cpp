@@ -43,9 +43,28 @@ TEST(HostPeak, PassesWriteEveryNumber) {
 
 TEST(HostPeak, MultiplyAddsAreCounted) {
   for (const bool wide : {false, true}) {
-    const double doubles = host::multiply_add(true, wide, 1000);
-    EXPECT_EQ(doubles, 1000 * host::multiply_add(true, wide, 1));
-    EXPECT_EQ(host::multiply_add(false, wide, 1000), 2 * doubles) << "twice as many floats in a vector";
+    const double doubles = host::multiply_add(true, wide, 1000).flops;
+    EXPECT_EQ(doubles, 1000 * host::multiply_add(true, wide, 1).flops);
+    EXPECT_EQ(host::multiply_add(false, wide, 1000).flops, 2 * doubles) << "twice as many floats in a vector";
+  }
+}
+
+TEST(HostPeak, MultiplyAddsAreDone) {
+  constexpr double chains = 12;
+  for (const bool wide : {false, true}) {
+    for (const bool doubles : {false, true}) {
+      for (const std::size_t rounds : {1, 2, 3, 7}) {
+        double expected = 0;
+        for (int chain = 0; chain < chains; ++chain) {
+          double number = 0.5 * chain;
+          for (std::size_t round = 0; round < rounds; ++round) number = number * 0.5 + 0.5;
+          expected += number;
+        }
+        const auto done = host::multiply_add(doubles, wide, rounds);
+        const double in_a_vector = done.flops / (2 * chains * static_cast<double>(rounds));
+        EXPECT_EQ(done.sum, expected * in_a_vector) << rounds << " rounds";
+      }
+    }
   }
 }
 

@@ -113,7 +113,7 @@ class NodeCeiling : public testing::Test {
 
 TEST_F(NodeCeiling, IsATcpStreamWithoutRdma) {
   auto measured = ceilings(1, "Ethernet");
-  const auto [ceiling, reason] = measured.measure(ring(4096), Memory::host, Memory::host);
+  const auto [ceiling, reason] = measured.measure(ring(4096), Memory::host, Memory::host, {});
   ASSERT_TRUE(ceiling) << reason;
   EXPECT_EQ(ceiling->name, "TCP stream over lo");
   EXPECT_NEAR(ceiling->seconds, 2 * 4096 / (ceiling->rate * 1e9), 1e-3 * ceiling->seconds) << "of both copies";
@@ -122,8 +122,8 @@ TEST_F(NodeCeiling, IsATcpStreamWithoutRdma) {
 
 TEST_F(NodeCeiling, LargeMessagesShareOneMeasurement) {
   auto measured = ceilings(1, "Ethernet");
-  const auto first = measured.measure(ring(1 << 20), Memory::host, Memory::host).ceiling;
-  const auto second = measured.measure(ring(3 << 20), Memory::host, Memory::host).ceiling;
+  const auto first = measured.measure(ring(1 << 20), Memory::host, Memory::host, {}).ceiling;
+  const auto second = measured.measure(ring(3 << 20), Memory::host, Memory::host, {}).ceiling;
   ASSERT_TRUE(first && second);
   EXPECT_DOUBLE_EQ(first->rate, second->rate);
   EXPECT_NEAR(3 * first->seconds, second->seconds, 1e-6 * second->seconds);
@@ -132,7 +132,7 @@ TEST_F(NodeCeiling, LargeMessagesShareOneMeasurement) {
 TEST_F(NodeCeiling, RanksWithAPeerOnTheirNodeCopyAtTheSameTime) {
   if (world().size() < 4) GTEST_SKIP() << "needs two nodes of two ranks";
   auto measured = ceilings(2, "Ethernet");
-  const auto ceiling = measured.measure(ring(100'000), Memory::host, Memory::host).ceiling;
+  const auto ceiling = measured.measure(ring(100'000), Memory::host, Memory::host, {}).ceiling;
   ASSERT_TRUE(ceiling);
   EXPECT_NE(ceiling->method.find("by 2 ranks"), std::string::npos) << ceiling->method;
   EXPECT_NE(ceiling->method.find("whose peer is on their node copy"), std::string::npos) << ceiling->method;
@@ -140,7 +140,7 @@ TEST_F(NodeCeiling, RanksWithAPeerOnTheirNodeCopyAtTheSameTime) {
 
 TEST_F(NodeCeiling, IsTheNominalRateWithRdma) {
   auto measured = ceilings(1, "InfiniBand");
-  const auto ceiling = measured.measure(ring(1'000'000), Memory::host, Memory::host).ceiling;
+  const auto ceiling = measured.measure(ring(1'000'000), Memory::host, Memory::host, {}).ceiling;
   ASSERT_TRUE(ceiling);
   EXPECT_EQ(ceiling->name, "link rate");
   EXPECT_DOUBLE_EQ(ceiling->rate, 1) << "8 Gbit/s";
@@ -150,43 +150,76 @@ TEST_F(NodeCeiling, IsTheNominalRateWithRdma) {
 
 TEST_F(NodeCeiling, SaysWhyThereIsNone) {
   auto measured = ceilings(1, "Ethernet", {.loopback = true, .listens = false, .connect_s = 0.2});
-  const auto [ceiling, reason] = measured.measure(ring(8), Memory::host, Memory::host);
+  const auto [ceiling, reason] = measured.measure(ring(8), Memory::host, Memory::host, {});
   EXPECT_FALSE(ceiling);
   EXPECT_EQ(reason.rfind("no TCP connection from ", 0), 0U) << reason;
-  EXPECT_EQ(measured.measure(ring(8), Memory::host, Memory::host).reason, reason) << "and keeps it";
-  EXPECT_FALSE(measured.measure(ring(0), Memory::host, Memory::host).reason.empty());
+  EXPECT_EQ(measured.measure(ring(8), Memory::host, Memory::host, {}).reason, reason) << "and keeps it";
+  EXPECT_FALSE(measured.measure(ring(0), Memory::host, Memory::host, {}).reason.empty());
 }
-
-using When = Ceilings::When;
 
 TEST_F(NodeCeiling, OfMemoryIsTheBestRateOfAllThatWereMeasured) {
   auto measured = ceilings(world().size(), "Ethernet");
   const MemoryCeiling solve{.bytes = 1e9, .working_set = 100'000, .part = "vectors"};
-  const auto before = measured.measure(solve, Memory::host, When::before);
+  const auto before = measured.measure(solve, Memory::host, {});
   ASSERT_TRUE(before);
   EXPECT_EQ(before->name, "memory bandwidth");
   EXPECT_EQ(before->part, "vectors");
   EXPECT_NEAR(before->seconds, 1 / before->rate, 1e-9 * before->seconds);
-  EXPECT_DOUBLE_EQ(measured.measure(solve, Memory::host, When::before)->rate, before->rate) << "known";
-  EXPECT_GE(measured.measure(solve, Memory::host, When::after)->rate, before->rate) << "the better one";
+  EXPECT_DOUBLE_EQ(measured.measure(solve, Memory::host, {})->rate, before->rate) << "known";
+  EXPECT_GE(measured.measure(solve, Memory::host, 0.1)->rate, before->rate) << "the better one";
+  const MemoryCeiling larger{.bytes = 1e9, .working_set = 300'000};
+  EXPECT_NE(measured.measure(larger, Memory::host, {})->rate, before->rate) << "measured by itself";
 }
 
 TEST_F(NodeCeiling, OfAMessageIsNotWorseAfterTheCase) {
   auto measured = ceilings(world().size(), "Ethernet");
-  const auto before = measured.measure(ring(100'000), Memory::host, Memory::host, When::before).ceiling;
-  const auto after = measured.measure(ring(100'000), Memory::host, Memory::host, When::after).ceiling;
+  const auto before = measured.measure(ring(100'000), Memory::host, Memory::host, {}).ceiling;
+  const auto after = measured.measure(ring(100'000), Memory::host, Memory::host, 0.1).ceiling;
   ASSERT_TRUE(before && after);
   EXPECT_EQ(after->name, "memory copy");
   EXPECT_LE(after->seconds, before->seconds);
+  const auto larger = measured.measure(ring(300'000), Memory::host, Memory::host, {}).ceiling;
+  ASSERT_TRUE(larger);
+  EXPECT_NE(larger->rate, after->rate) << "measured by itself";
+}
+
+TEST_F(NodeCeiling, OfAMessageThatNoRankSendsIsNone) {
+  auto measured = ceilings(world().size(), "Ethernet");
+  CopyCeiling nobody = ring(8);
+  nobody.takes_part = false;
+  const auto [ceiling, reason] = measured.measure(nobody, Memory::host, Memory::host, {});
+  EXPECT_FALSE(ceiling);
+  EXPECT_EQ(reason, "nothing is sent");
+}
+
+TEST_F(NodeCeiling, OfProductsIsOfTheirOperationsAndStridesToo) {
+  auto measured = ceilings(world().size(), "Ethernet");
+  const auto blas = device->blas(Memory::host, 1);
+  constexpr std::size_t n = 32;
+  const auto matrices = device->allocate(Memory::host, 3 * 2 * n * n * sizeof(double));
+  device->stream(Memory::host)->fill(matrices.data(), 0, matrices.bytes());
+  auto* const a = matrices.as<double>();
+  const device::Gemm gemm{
+      .m = n, .n = n, .k = n, .a = a, .lda = n, .b = a + 2 * n * n, .ldb = n, .c = a + 4 * n * n, .ldc = n};
+  device::Gemm transposed = gemm;
+  transposed.b_operation = device::Operation::transpose;
+  device::Gemm strided = gemm;
+  strided.lda = 2 * n;
+  const auto rate = [&](const device::Gemm& product) {
+    return measured.measure({.flops = 1, .gemm = product}, *blas, Memory::host, {})->rate;
+  };
+  const double known = rate(gemm);
+  EXPECT_EQ(rate(gemm), known);
+  EXPECT_NE(rate(transposed), known);
+  EXPECT_NE(rate(strided), known);
 }
 
 TEST_F(NodeCeiling, OfArithmeticIsAtLeastThatOfRegisters) {
   auto measured = ceilings(world().size(), "Ethernet");
   const auto blas = device->blas(Memory::host, 1);
   const GemmCeiling solve{.flops = 1e9, .gemm = {.type = DataType::f32}};
-  const auto single = measured.measure(solve, *blas, Memory::host, When::before);
-  const auto doubles =
-      measured.measure({.flops = 1e9, .gemm = {.type = DataType::f64}}, *blas, Memory::host, When::before);
+  const auto single = measured.measure(solve, *blas, Memory::host, {});
+  const auto doubles = measured.measure({.flops = 1e9, .gemm = {.type = DataType::f64}}, *blas, Memory::host, {});
   ASSERT_TRUE(single && doubles);
   EXPECT_EQ(single->name, "multiply-adds");
   EXPECT_GT(single->rate, doubles->rate);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -43,6 +44,7 @@ class FakeOperation final : public SampledOperation {
   std::vector<std::size_t> checked;   ///< operations of each check
   std::vector<std::pair<std::size_t, std::size_t>> parts;
   std::size_t sampled_operations = 0;
+  std::vector<double> in_parts{4};  ///< seconds of an operation in parts, the last again and again
 
   void prepare(std::size_t round) override {
     prepared.push_back(round);
@@ -63,7 +65,10 @@ class FakeOperation final : public SampledOperation {
     parts.emplace_back(part, operations);
     now += 0.1 * static_cast<double>((part + 1) * operations);
   }
-  void operate_in_parts() override { now += 4; }
+  void operate_in_parts() override {
+    now += in_parts.front();
+    if (in_parts.size() > 1) in_parts.erase(in_parts.begin());
+  }
   std::vector<double> seconds_in_parts() override { return {1, 2}; }
   void sampled(std::size_t operations) override { sampled_operations += operations; }
 };
@@ -237,11 +242,33 @@ TEST_F(SamplingTest, HasNoPartsWithoutSamples) {
 }
 
 TEST_F(SamplingTest, OperatesOnceMoreForATimeline) {
+  operation.seconds = 4;
   Sampler sampler(operation, sampling, ranks, [this] { return operation.now; });
   sampler.run();
-  ranks.factor = 2;
-  EXPECT_EQ(sampler.operate_in_parts(), 8);
+  ranks.factor = 1.05;
+  std::vector<double> kept;
+  sampler.trace([&](double seconds) { kept.push_back(seconds); });
+  EXPECT_EQ(kept, (std::vector<double>{4.2})) << "the largest over the ranks";
   EXPECT_EQ(sampler.result().checks, 5U) << "that is checked too";
+}
+
+TEST_F(SamplingTest, KeepsTheTimelineThatIsNearestToTheMedianSample) {
+  operation.seconds = 0.01;
+  operation.in_parts = {0.1, 0.02, 0.05, 0.013, 0.015, 0.0105, 9};
+  Sampler sampler(operation, sampling, ranks, [this] { return operation.now; });
+  sampler.run();
+  std::vector<double> kept;
+  sampler.trace([&](double seconds) { kept.push_back(std::round(1e4 * seconds)); });
+  EXPECT_EQ(kept, (std::vector<double>{1000, 200, 130, 105})) << "and ends where one is near";
+}
+
+TEST_F(SamplingTest, LooksForTheTimelineForASecondOnly) {
+  operation.in_parts = {190, 1};
+  Sampler sampler(operation, sampling, ranks, [this] { return operation.now; });
+  sampler.run();
+  std::vector<double> kept;
+  sampler.trace([&](double seconds) { kept.push_back(seconds); });
+  EXPECT_EQ(kept, (std::vector<double>{190}));
 }
 
 }  // namespace

@@ -60,10 +60,10 @@ def format_percent(fraction: float) -> str:
 
 
 def format_fraction(fraction: float) -> str:
-    """Of a ceiling: `87%`; below one percent `1/250`; never more than 100%."""
+    """Of a ceiling: `87%`; below one percent `< 1%`; never more than 100%."""
     if fraction > 1:
         return "> 100% (ceiling not reached)"
-    return f"1/{1 / fraction:,.0f}" if 0 < fraction < 0.01 else format_percent(fraction)
+    return "< 1%" if 0 < fraction < 0.01 else format_percent(fraction)
 
 
 def format_ratio(ratio: float) -> str:

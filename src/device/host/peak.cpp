@@ -13,9 +13,9 @@ constexpr std::size_t chains = 12;
 using Line [[gnu::vector_size(line_bytes)]] = double;
 
 template <class Real, std::size_t bytes>
-[[gnu::always_inline]] inline double multiply_add_in_vectors(std::size_t rounds) {
+[[gnu::always_inline]] inline MultiplyAdds multiply_add_in_vectors(std::size_t rounds) {
   using Vector [[gnu::vector_size(bytes)]] = Real;
-  volatile Real seed = Real{0.5};  // what the compiler does not know it cannot compute
+  const volatile Real seed = Real{0.5};  // what the compiler does not know it cannot compute
   const Vector factor = Vector{} + seed;
   Vector sums[chains];
   for (std::size_t c = 0; c < chains; ++c) sums[c] = factor * static_cast<Real>(c);  // all equal, they would be one
@@ -23,10 +23,12 @@ template <class Real, std::size_t bytes>
 #pragma GCC unroll 12
     for (Vector& sum : sums) sum = sum * factor + factor;
   }
-  for (std::size_t c = 1; c < chains; ++c) sums[0] += sums[c];
-  seed = sums[0][0];
-  constexpr std::size_t flops = 2 * chains * bytes / sizeof(Real);  // of a round
-  return static_cast<double>(flops * rounds);
+  constexpr std::size_t length = bytes / sizeof(Real);
+  double total = 0;
+  for (const Vector& sum : sums) {
+    for (std::size_t k = 0; k < length; ++k) total += static_cast<double>(sum[k]);
+  }
+  return {.flops = static_cast<double>(2 * chains * length * rounds), .sum = total};
 }
 
 }  // namespace
@@ -48,7 +50,7 @@ COMMLENS_FOR_EACH_PROCESSOR void mean(double* __restrict to, const double* a, co
   for (std::size_t i = 0; i < n; ++i) to[i] = 0.5 * (a[i] + b[i]);
 }
 
-COMMLENS_FOR_EACH_PROCESSOR double multiply_add(bool doubles, bool wide, std::size_t rounds) {
+COMMLENS_FOR_EACH_PROCESSOR MultiplyAdds multiply_add(bool doubles, bool wide, std::size_t rounds) {
   if (doubles) return wide ? multiply_add_in_vectors<double, 64>(rounds) : multiply_add_in_vectors<double, 32>(rounds);
   return wide ? multiply_add_in_vectors<float, 64>(rounds) : multiply_add_in_vectors<float, 32>(rounds);
 }

@@ -12,8 +12,13 @@ double sum(const double* data, std::size_t n);
 /// to[i] = (a[i] + b[i]) / 2
 void mean(double* to, const double* a, const double* b, std::size_t n);
 
+struct MultiplyAdds {
+  double flops;  ///< floating-point operations
+  double sum;    ///< of all numbers: without it the compiler could leave the arithmetic out
+};
+
 /// Multiply-adds of doubles or floats in registers, `rounds` of each number, in vectors of 32 bytes or `wide` ones of
-/// 64: which are faster depends on the processor. Returns the floating-point operations that they are.
-double multiply_add(bool doubles, bool wide, std::size_t rounds);
+/// 64: which are faster depends on the processor.
+MultiplyAdds multiply_add(bool doubles, bool wide, std::size_t rounds);
 
 }  // namespace commlens::device::host

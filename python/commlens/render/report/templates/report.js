@@ -1,15 +1,14 @@
 "use strict";
 // The page can be read without this: it sorts tables, and shows values under the pointer.
 
-// In what is read as a number: 1,234.5 | 64 KiB | 87% | 1/250 | 1.20x | 8.000 (36%) | 131.5 to 140.2
+// In what is read as a number: 1,234.5 | 64 KiB | 87% | < 1% | 1.20x | 8.000 (36%) | 131.5 to 140.2
 const units = {"": 1, "%": 0.01, "x": 1, "B": 1, "s": 1, "ms": 1e-3, "us": 1e-6,
   "KiB": 2 ** 10, "MiB": 2 ** 20, "GiB": 2 ** 30, "TiB": 2 ** 40, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12};
 
 function number(text) {
-  const found = /^(-?[\d.,]+(?:e-?\d+)?)(?:\/([\d.,]+))? ?([A-Za-z%]*)/.exec(text);
+  const found = /^(< )?(-?[\d.,]+(?:e-?\d+)?) ?([A-Za-z%]*)/.exec(text);
   if (!found) return text === "best" ? 1 : NaN;
-  const value = (digits) => parseFloat(digits.replace(/,/g, ""));
-  return value(found[1]) / (found[2] ? value(found[2]) : 1) * (units[found[3]] ?? 1);
+  return parseFloat(found[2].replace(/,/g, "")) * (found[1] ? 0.5 : 1) * (units[found[3]] ?? 1);
 }
 
 // Numbers before texts, each in their order; what is missing stays at the end.

@@ -1,0 +1,71 @@
+"""How busy this machine's cores are now, and with what."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+import psutil
+
+from commlens.base.text import plural, printable
+from commlens.model.interference import limit_of_busy_cores
+
+INTERVAL_S = 0.5
+_LEAST_SHARE = 0.05  # of a core, for a program to be named
+_MOST_PROGRAMS = 3
+_IDLE = ("idle", "iowait", "guest", "guest_nice", "steal")  # guests are part of user
+
+
+@dataclass(frozen=True)
+class Load:
+    """What the programs on the cores that this process may use did during some time."""
+
+    cores: int
+    busy_cores: float
+    programs: tuple[tuple[str, float], ...]  # those that used most, with their cores
+
+    @property
+    def why_busy(self) -> str:
+        """`stress used 1.0 of 2 cores`; empty where the cores are quiet."""
+        if self.busy_cores < limit_of_busy_cores(self.cores):
+            return ""
+        names = ", ".join(name for name, _ in self.programs) or "other programs"
+        return f"{names} used {self.busy_cores:.1f} of {plural(self.cores, 'core')}"
+
+
+def measure_load(seconds: float = INTERVAL_S) -> Load | None:
+    """The load of so many seconds from now; None where the system does not tell."""
+    allowed = sorted(os.sched_getaffinity(0))
+    try:
+        before, used_before = _busy_s(allowed), _used_s(allowed)
+        began = time.monotonic()
+        time.sleep(seconds)
+        elapsed = time.monotonic() - began
+        busy, used = _busy_s(allowed) - before, _used_s(allowed)
+    except (OSError, psutil.Error, IndexError):
+        return None
+    shares: Counter[str] = Counter()  # processes of one name are one program
+    for (process, name), spent in used.items():
+        shares[printable(name)] += (spent - used_before.get((process, name), 0)) / elapsed
+    programs = [entry for entry in shares.most_common(_MOST_PROGRAMS) if entry[1] >= _LEAST_SHARE]
+    return Load(len(allowed), busy / elapsed, tuple(programs))
+
+
+def _busy_s(cores: list[int]) -> float:
+    times = psutil.cpu_times(percpu=True)
+    return sum(
+        sum(times[core]) - sum(getattr(times[core], name, 0.0) for name in _IDLE) for core in cores
+    )
+
+
+def _used_s(cores: list[int]) -> dict[tuple[int, str], float]:
+    """By number and name of each process but this one that ran last on one of the cores."""
+    return {
+        (process.pid, process.info["name"] or "?"): sum(process.info["cpu_times"][:2])
+        for process in psutil.process_iter(["name", "cpu_times", "cpu_num"])
+        if process.pid != os.getpid()
+        and process.info["cpu_num"] in cores
+        and process.info["cpu_times"]
+    }

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections import Counter
-from dataclasses import dataclass
 
 import psutil
+from msgspec import Struct
 
 from commlens.base.text import plural, printable
 from commlens.model.interference import limit_of_busy_cores
@@ -18,8 +17,7 @@ _MOST_PROGRAMS = 3
 _IDLE = ("idle", "iowait", "guest", "guest_nice", "steal")  # guests are part of user
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Struct, frozen=True):
     """What the programs on the cores that this process may use did during some time."""
 
     cores: int
@@ -46,10 +44,12 @@ def measure_load(seconds: float = INTERVAL_S) -> Load | None:
         busy, used = _busy_s(allowed) - before, _used_s(allowed)
     except (OSError, psutil.Error, IndexError):
         return None
-    shares: Counter[str] = Counter()  # processes of one name are one program
+    shares: dict[str, float] = {}  # processes of one name are one program
     for (process, name), spent in used.items():
-        shares[printable(name)] += (spent - used_before.get((process, name), 0)) / elapsed
-    programs = [entry for entry in shares.most_common(_MOST_PROGRAMS) if entry[1] >= _LEAST_SHARE]
+        share = (spent - used_before.get((process, name), 0)) / elapsed
+        shares[printable(name)] = shares.get(printable(name), 0) + share
+    most = sorted(shares.items(), key=lambda entry: -entry[1])[:_MOST_PROGRAMS]
+    programs = [entry for entry in most if entry[1] >= _LEAST_SHARE]
     return Load(len(allowed), busy / elapsed, tuple(programs))
 
 

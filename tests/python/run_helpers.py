@@ -104,3 +104,30 @@ def ranks_alive() -> list[int]:
         if process.info["cwd"] == here
         and any("commlens-bench" in word for word in process.info["cmdline"] or [])
     ]
+
+
+_SPIN = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print(flush=True)
+while True: pass
+"""
+
+
+@contextmanager
+def hogs() -> Iterator[None]:
+    """A program on each core that this process may use."""
+    cores = os.sched_getaffinity(0)
+    programs = [
+        subprocess.Popen([sys.executable, "-c", _SPIN, str(core)], stdout=subprocess.PIPE)
+        for core in cores
+    ]
+    try:
+        for program in programs:
+            assert program.stdout is not None
+            program.stdout.readline()
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.communicate()

@@ -81,10 +81,8 @@ class Machine:
             factor = self.factor(change.environment, transport, size)
             if isinstance(factor, str):
                 return TrialOutcome(factor, f"it {factor}", self.seconds)
-            time = 100 * factor * drift
-            made.append(
-                make_record(bytes=size, median_us=time, transport=transport, **start, **load)
-            )
+            case = {"bytes": size, "median_us": 100 * factor * drift, "transport": transport}
+            made.append(make_record(**case, **start, **load))
         file.write_text("".join(lines(made)), encoding="utf-8")
         return TrialOutcome("ok", "", self.seconds)
 

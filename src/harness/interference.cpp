@@ -142,7 +142,7 @@ NodeWatch::Processes NodeWatch::processes_now() const {
     const int process = std::stoi(name);
     if (std::find(job_.begin(), job_.end(), process) != job_.end()) continue;
     const auto time = process_time(text_of(entry.path() / "stat"), ticks_per_second());
-    if (time && std::binary_search(cores_.begin(), cores_.end(), time->core)) processes[process] = *time;
+    if (time) processes[process] = *time;
   }
   return processes;
 }
@@ -154,6 +154,7 @@ void NodeWatch::look_for_programs(Clock::time_point now) {
   const double seconds = seconds_between(std::exchange(looked_, now), now);
   std::map<std::string, double> used_s;
   for (const auto& [process, time] : processes_) {
+    if (!std::binary_search(cores_.begin(), cores_.end(), time.core)) continue;
     const auto earlier = before.find(process);
     used_s[time.name] += time.used_s - (earlier == before.end() ? 0 : earlier->second.used_s);
   }

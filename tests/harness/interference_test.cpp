@@ -147,6 +147,7 @@ TEST_F(Node, NamesThoseThatUsedMostButNotTheJob) {
   process(100, "compiler", 0);
   process(101, "editor", 500);
   process(102, "elsewhere", 0, 9);
+  process(105, "moved here", hour, 9);
   node.read(0, at(0));
   cores(2 * hour, 0);
   process(7, "rank", hour);
@@ -154,6 +155,7 @@ TEST_F(Node, NamesThoseThatUsedMostButNotTheJob) {
   process(104, "compiler", hour / 4);
   process(101, "editor", 510);
   process(102, "elsewhere", hour, 9);
+  process(105, "moved here", hour, 1);
   process(103, "new", hour / 4, 1);
   const auto busy = node.read(0, at(1));
   ASSERT_EQ(busy.programs.size(), 2U);

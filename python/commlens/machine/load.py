@@ -37,16 +37,18 @@ def measure_load(seconds: float = INTERVAL_S) -> Load | None:
     """The load of so many seconds from now; None where the system does not tell."""
     allowed = sorted(os.sched_getaffinity(0))
     try:
-        before, used_before = _busy_s(allowed), _used_s(allowed)
+        before, used_before = _busy_s(allowed), _used_s()
         began = time.monotonic()
         time.sleep(seconds)
         elapsed = time.monotonic() - began
-        busy, used = _busy_s(allowed) - before, _used_s(allowed)
+        busy, used = _busy_s(allowed) - before, _used_s()
     except (OSError, psutil.Error, IndexError):
         return None
     shares: dict[str, float] = {}  # processes of one name are one program
-    for (process, name), spent in used.items():
-        share = (spent - used_before.get((process, name), 0)) / elapsed
+    for process, (name, core, spent) in used.items():
+        if core not in allowed:
+            continue
+        share = (spent - used_before.get(process, ("", 0, 0.0))[2]) / elapsed
         shares[printable(name)] = shares.get(printable(name), 0) + share
     most = sorted(shares.items(), key=lambda entry: -entry[1])[:_MOST_PROGRAMS]
     programs = [entry for entry in most if entry[1] >= _LEAST_SHARE]
@@ -60,12 +62,11 @@ def _busy_s(cores: list[int]) -> float:
     )
 
 
-def _used_s(cores: list[int]) -> dict[tuple[int, str], float]:
-    """By number and name of each process but this one that ran last on one of the cores."""
-    return {
-        (process.pid, process.info["name"] or "?"): sum(process.info["cpu_times"][:2])
-        for process in psutil.process_iter(["name", "cpu_times", "cpu_num"])
-        if process.pid != os.getpid()
-        and process.info["cpu_num"] in cores
-        and process.info["cpu_times"]
-    }
+def _used_s() -> dict[int, tuple[str, int, float]]:
+    """Of each process but this one its name, the core on which it ran last, and its time."""
+    used = {}
+    for process in psutil.process_iter(["name", "cpu_times", "cpu_num"]):
+        name, times, core = (process.info[key] for key in ("name", "cpu_times", "cpu_num"))
+        if times and core is not None and process.pid != os.getpid():
+            used[process.pid] = (name or "?", core, times.user + times.system)
+    return used

@@ -142,6 +142,12 @@ struct Clock {
   std::set<ClockLimit> limits;
 };
 
+/// A process that computes on a GPU.
+struct GpuProcess {
+  int number = 0;                     ///< as the driver has it
+  std::optional<double> utilization;  ///< its share of the multiprocessors' time, lately, where the driver says it
+};
+
 struct GpuProperties {
   int ordinal = 0;
   std::string name;
@@ -179,6 +185,8 @@ class Device {
   [[nodiscard]] virtual const GpuProperties* gpu() const = 0;  ///< nullptr: the host alone
   /// Of the GPU, where the driver says it. Takes some microseconds.
   [[nodiscard]] virtual std::optional<Clock> clock() const { return std::nullopt; }
+  /// Those that compute on the GPU, this one too, where the driver says it.
+  [[nodiscard]] virtual std::vector<GpuProcess> processes() const { return {}; }
   /// For messages that are staged through the host: pinned if there is a GPU.
   [[nodiscard]] Memory staging_memory() const { return has(Memory::pinned) ? Memory::pinned : Memory::host; }
   /// Makes its GPU the current one of the thread, which MPI and NCCL use. Every rank calls it once, for its own device,

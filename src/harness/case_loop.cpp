@@ -146,6 +146,7 @@ void CaseLoop::run(const Case& variant, Participant& participant, measure::Recor
     const device::Buffer& arena = participant.arena.data() != nullptr ? participant.arena : arena_;
     Run run(resources_, *participant.transport, {arena}, {staging_}, record);
     variant.run(run);
+    record.interference = parameters_.interference.read(record.samples_s.size());
   } catch (const Unsupported& unsupported) {
     record.status = measure::Status::skipped;
     record.reason = unsupported.what();

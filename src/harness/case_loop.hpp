@@ -14,6 +14,7 @@
 #include "device/device.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/ceiling.hpp"
+#include "harness/interference.hpp"
 #include "harness/memory_plan.hpp"
 #include "harness/monitor.hpp"
 #include "harness/output.hpp"
@@ -55,6 +56,7 @@ class CaseLoop {
     device::Device& device;
     Monitor& monitor;
     Ceilings& ceilings;
+    InterferenceWatch& interference;
     const measure::Start& start;
     Output* output;    ///< nullptr: another rank's task
     TraceFile* trace;  ///< likewise, or not asked for

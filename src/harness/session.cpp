@@ -23,6 +23,7 @@ Session::Session(Settings settings, std::unique_ptr<device::Device> device, std:
       monitor_(std::make_unique<Monitor>(communicator_, node_, settings_.timeout_s)) {
   describe_start(std::move(command));
   ceilings_ = std::make_unique<Ceilings>(communicator_, *device_, start_.placement);
+  interference_ = std::make_unique<InterferenceWatch>(communicator_, node_, *device_, start_.placement);
   open_output();
 }
 
@@ -140,6 +141,7 @@ Exit Session::execute(Benchmark& benchmark) {
                  .device = *device_,
                  .monitor = *monitor_,
                  .ceilings = *ceilings_,
+                 .interference = *interference_,
                  .start = start_,
                  .output = output_.get(),
                  .trace = trace.get(),

@@ -11,6 +11,7 @@
 #include "harness/benchmark.hpp"
 #include "harness/case_loop.hpp"
 #include "harness/ceiling.hpp"
+#include "harness/interference.hpp"
 #include "harness/monitor.hpp"
 #include "harness/output.hpp"
 #include "harness/settings.hpp"
@@ -49,6 +50,7 @@ class Session {
   std::unique_ptr<device::Device> device_;
   std::unique_ptr<Monitor> monitor_;
   std::unique_ptr<Ceilings> ceilings_;
+  std::unique_ptr<InterferenceWatch> interference_;
   measure::Start start_;
   measure::Placement placement_;  ///< this rank's
   int blas_threads_ = 1;

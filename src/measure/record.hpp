@@ -151,6 +151,33 @@ struct GpuClock {
   std::vector<std::string> limits;  ///< what held one of them back: "power", "temperature", "setting"
 };
 
+/// A process outside the job that ran on its cores.
+struct OtherProgram {
+  std::string name;  ///< as the kernel has it: at most 15 characters, no arguments
+  std::string host;
+  double cores = 0;  ///< how many it kept busy
+};
+
+/// A GPU of the job on which more processes run than the job's.
+struct SharedGpu {
+  std::string host;
+  int ordinal = 0;
+  std::vector<std::string> processes;  ///< names of the others; none where they cannot be seen from here
+  std::optional<double> utilization;   ///< share of the time in which they used the multiprocessors
+};
+
+/// What other programs and the hypervisor took from the job while a case ran. What is not set is unknown.
+struct Interference {
+  double seconds = 0;                         ///< that were looked at
+  int cores = 1;                              ///< of the job, on the node of `busy_cores`
+  std::optional<double> busy_cores;           ///< kept busy by processes outside the job, on the node where most
+  std::optional<double> stolen_cores;         ///< given to other machines by the hypervisor, on the node where most
+  std::optional<double> waiting_fraction;     ///< of the time a rank was ready and had no core; the longest
+  std::optional<double> switches_per_sample;  ///< involuntary, of the rank with most
+  std::vector<OtherProgram> programs;         ///< those that used most
+  std::vector<SharedGpu> gpus;
+};
+
 enum class ValidationStatus { passed, failed, off, not_reached };
 ENUM_NAMES(ValidationStatus, {passed, "passed"}, {failed, "failed"}, {off, "off"}, {not_reached, "not reached"});
 
@@ -192,6 +219,7 @@ struct Record {
   std::vector<Ceiling> ceilings;
   std::string no_ceiling;             ///< why there is none for its bytes; empty: there is, or none was asked for
   std::optional<GpuClock> gpu_clock;  ///< where the driver says it
+  std::optional<Interference> interference;      ///< where /proc says it
   std::map<std::string, std::string> libraries;  ///< that this case has loaded: {"blas", "OpenBLAS 0.3.21"}
 
   /// The value of a parameter; nullptr: there is none of that name.

@@ -184,6 +184,27 @@ Json series_to_json(const std::map<std::string, std::vector<double>>& series) {
   return json;
 }
 
+Json to_json(const SharedGpu& gpu) {
+  Json json{{"host", gpu.host}, {"ordinal", gpu.ordinal}, {"processes", gpu.processes}};
+  if (gpu.utilization) json["utilization"] = *gpu.utilization;
+  return json;
+}
+
+Json to_json(const Interference& interference) {
+  Json json{{"seconds", interference.seconds}, {"cores", interference.cores}};
+  for (const auto& [field, value] : {std::pair("busy_cores", interference.busy_cores),
+                                     {"stolen_cores", interference.stolen_cores},
+                                     {"waiting_fraction", interference.waiting_fraction},
+                                     {"switches_per_sample", interference.switches_per_sample}}) {
+    if (value) json[field] = *value;
+  }
+  for (const auto& [name, host, cores] : interference.programs) {
+    json["programs"].push_back({{"name", name}, {"host", host}, {"cores", cores}});
+  }
+  for (const SharedGpu& gpu : interference.gpus) json["gpus"].push_back(to_json(gpu));
+  return json;
+}
+
 void add_observations(Json& json, const Record& record) {
   const auto& candidate = record.candidate;
   if (!record.facts.empty()) json["facts"] = facts_to_json(record.facts);
@@ -213,6 +234,7 @@ void add_results(Json& json, const Result& result) {
     json["gpu_clock"] = {
         {"least_MHz", clock->least_MHz}, {"highest_MHz", clock->highest_MHz}, {"limits", clock->limits}};
   }
+  if (record.interference) json["interference"] = to_json(*record.interference);
   if (!record.libraries.empty()) json["libraries"] = record.libraries;
 }
 

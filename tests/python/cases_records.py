@@ -29,7 +29,7 @@ from rule_records import (
 )
 from sample_applications import make_overlap_record, make_transform_records
 from sample_pairs import bandwidths, latencies, make_pairs_record, slow_pairs
-from sample_records import make_record
+from sample_records import BUSY, QUIET, make_record
 from sample_records import placement as hosts
 
 BETWEEN_HALVES = [(a, b) for a in (0, 1) for b in (2, 3)]
@@ -192,6 +192,16 @@ CASES: dict[str, Cases] = {
             "cores of their own": lambda: [make_record(placement=placement())],
             "unknown": lambda: [make_record(placement=placement(cores=("", "")))],
             "nobody waits": profile(cpus="0-1"),
+        },
+    ),
+    "busy-machine": Cases(
+        {
+            "by a program": lambda: [make_record(interference=BUSY)],
+            "by the hypervisor": lambda: [make_record(interference={**QUIET, "stolen_cores": 0.2})],
+        },
+        {
+            "quiet": lambda: [make_record(interference=QUIET)],
+            "unknown": lambda: [make_record()],
         },
     ),
     "ranks-wait-for-processors": Cases(

@@ -7,7 +7,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -104,3 +105,30 @@ def ranks_alive() -> list[int]:
         if process.info["cwd"] == here
         and any("commlens-bench" in word for word in process.info["cmdline"] or [])
     ]
+
+
+_SPIN = """
+import os, sys
+os.sched_setaffinity(0, {int(sys.argv[1])})
+print(flush=True)
+while True: pass
+"""
+
+
+@contextmanager
+def hogs() -> Iterator[None]:
+    """A program on each core that this process may use."""
+    cores = os.sched_getaffinity(0)
+    programs = [
+        subprocess.Popen([sys.executable, "-c", _SPIN, str(core)], stdout=subprocess.PIPE)
+        for core in cores
+    ]
+    try:
+        for program in programs:
+            assert program.stdout is not None
+            program.stdout.readline()
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.communicate()

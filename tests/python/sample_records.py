@@ -188,3 +188,9 @@ def measured(operation: str, seconds: float, metrics: dict[str, float]) -> dict[
 def make_profile(**changes: Any) -> dict[str, Any]:
     """The line of a profile of two ranks, as `commlens profile` writes it."""
     return {**sample("profile"), **changes}
+
+
+_HOG = {"name": "stress", "host": "node01", "cores": 1.0}
+# What other programs took, as `interference` of a record has it.
+QUIET: dict[str, Any] = {"seconds": 1.0, "cores": 2, "busy_cores": 0.05, "waiting_fraction": 0.01}
+BUSY: dict[str, Any] = {"seconds": 1.0, "cores": 2, "busy_cores": 1.02, "programs": [_HOG]}

@@ -18,7 +18,7 @@ from commlens.tuning.launches import Launches, TrialOutcome
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.space import Change, Situation, TuningSetting, applicable, parse
-from sample_records import lines, make_record
+from sample_records import BUSY, lines, make_record
 
 Factor = Callable[[Mapping[str, str], str, int], "float | str"]
 SIZES = (1, 1 << 20)
@@ -57,6 +57,7 @@ class Machine:
     now: float = 0.0
     started: list[dict[str, str]] = field(default_factory=list)
     fails_at: int = 0  # the start that the user interrupts
+    is_busy: Callable[[int], bool] = lambda number: False  # during the start of this number
     _random: random.Random = field(default_factory=lambda: random.Random(1))
 
     def run(
@@ -74,13 +75,14 @@ class Machine:
         self.now += self.seconds
         drift = math.exp(self._random.gauss(0, self.noise))
         start = {"start": f"start-{file.stem}", "environment": dict(change.environment)}
+        load = {"interference": BUSY} if self.is_busy(len(self.started)) else {}
         made = []
         for transport, size in product(transports, SIZES):
             factor = self.factor(change.environment, transport, size)
             if isinstance(factor, str):
                 return TrialOutcome(factor, f"it {factor}", self.seconds)
-            time = 100 * factor * drift
-            made.append(make_record(bytes=size, median_us=time, transport=transport, **start))
+            case = {"bytes": size, "median_us": 100 * factor * drift, "transport": transport}
+            made.append(make_record(**case, **start, **load))
         file.write_text("".join(lines(made)), encoding="utf-8")
         return TrialOutcome("ok", "", self.seconds)
 

@@ -41,6 +41,7 @@ Examples:
   commlens run bp5 --site frontier --nodes 2
   commlens run latency --launches 5 --env UCX_TLS=self,sm
   commlens run latency --settings best.env
+  commlens run allreduce --wait-for-quiet 5m
 
 \b
 A suite is a list of benchmarks with their options, and how they are launched:
@@ -92,6 +93,13 @@ A suite is a list of benchmarks with their options, and how they are launched:
     metavar="NAME",
     help="Launch as on this machine (`commlens sites`), whose modules are loaded already.",
 )
+@click.option(
+    "--wait-for-quiet",
+    metavar="TIME",
+    callback=option.duration,
+    help="Wait up to this time, such as 5m, before each launch until no other program uses the"
+    " cores here; end if one still does.",
+)
 @option.out(help="Folder for the records.")
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
 @click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
@@ -117,6 +125,7 @@ def run(
     settings_file: str | None,
     launcher: str,
     site_name: str | None,
+    wait_for_quiet: float | None,
     out: Path,
     wide: bool,
     dry_run: bool,
@@ -138,7 +147,9 @@ def run(
     overrides = of_file.overridden_by(given)
     if site_name is not None:
         launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
-    settings = Settings(launcher, out, dry_run, use_probe=not no_probe)
+    settings = Settings(
+        launcher, out, dry_run, use_probe=not no_probe, quiet_within_s=wait_for_quiet or 0
+    )
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     session = Session(find_native(), settings)
     if wanted:

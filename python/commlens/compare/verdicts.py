@@ -11,7 +11,8 @@ from typing import Any
 from commlens.base.errors import Status, say
 from commlens.base.text import format_number, format_ratio, plural
 from commlens.compare.matching import Case, Matched
-from commlens.model.comparison import THRESHOLD, Basis, Difference, Verdict, verdict_of
+from commlens.model.comparison import THRESHOLD, Basis, Difference, Verdict
+from commlens.model.interference import MACHINE_WAS_BUSY
 from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_decide
 
 _MOST_LAUNCHES = 100  # that anybody would wait for
@@ -53,6 +54,8 @@ class Row:
         """Why it is inconclusive, and what to do."""
         if self.verdict is not Verdict.INCONCLUSIVE:
             return ""
+        if self.difference.why_busy:
+            return f"{MACHINE_WAS_BUSY}: {self.difference.why_busy}"
         if self.difference.ratio is None:
             return "a median is 0"
         if self.launches_needed is None:
@@ -91,7 +94,7 @@ def judge(matched: Sequence[Matched], threshold: float = THRESHOLD) -> Compariso
     rows = []
     corrected = holm([difference.p_value for difference in differences])
     for (other, case), difference, p_value in zip(cases, differences, corrected):
-        verdict, needed = verdict_of(difference.interval, p_value, threshold), None
+        verdict, needed = difference.decide(p_value, threshold), None
         if verdict is Verdict.INCONCLUSIVE:
             needed = launches_needed(difference, threshold, len(cases))
         rows.append(Row(case, other, difference, p_value, verdict, needed))

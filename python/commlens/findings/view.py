@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, TypeVar
 from commlens.base.text import memory_name, plural
 from commlens.findings.finding import NEAR, Cost, Evidence
 from commlens.model import TIME_METRIC, Group, Record, Start, difference, groups
+from commlens.model.interference import why_busy
 from commlens.model.profile import Function, Profile
 from commlens.model.start import count_numbers, ranges_of
 
@@ -109,12 +110,16 @@ class View:
         """`machines`: one per node, this node first; `nodes`: how many were asked for.
 
         The records are those of the short runs where no others are given. Of a program that ran
-        too short nothing is said.
+        too short nothing is said. What was measured while the machine was busy with something else
+        is `busy`, and no record of the others: only the rule on busy machines looks at it.
         """
-        self.records = records if behaviour is None else records or behaviour.records
+        all_records = records if behaviour is None else records or behaviour.records
+        self.busy = [record for record in all_records if why_busy(record)]
+        disturbed = set(map(id, self.busy))
+        self.records = [record for record in all_records if id(record) not in disturbed]
         self.profiles = [profile for profile in profiles if not profile.too_short]
         self.machines, self.behaviour, self.nodes = machines, behaviour, nodes
-        self._groups = groups
+        self._groups = None if self.busy else groups
 
     @cached_property
     def groups(self) -> Sequence[Group]:

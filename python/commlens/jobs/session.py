@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,8 +23,10 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 from commlens.knowledge.secrets import mask_variables, mask_words
+from commlens.machine.load import measure_load
 
 _GPU_OFF = "gpu-aware-mpi-off"
+_WAITING_LINE_S = 5
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ class Settings:
     use_probe: bool = True
     quiet: bool = False  # the output of jobs is not shown
     time_limit_s: float = math.inf  # of each job
+    quiet_within_s: float = 0  # how long a launch waits for cores that others use
     silent: bool = False  # nor is anything printed: a failure is the `reason` of a result
 
 
@@ -81,6 +85,8 @@ class Session:
         A failure is printed here, in one line unless the native program has printed it already.
         """
         with process.signals_listed() as requests:
+            if (not_quiet := self._wait_for_quiet(requests)) is not None:
+                return not_quiet
             probed = self._probed(job, requests)
             if not isinstance(probed, JobSpec):
                 return probed
@@ -112,6 +118,27 @@ class Session:
         launcher = Path(self.launcher.program).name
         ended = EndedJob(outcome, launcher, output, error, kept, watchdog.lost)
         return self._result(job, ended, next(iter(requests), outcome.interrupted))
+
+    def _wait_for_quiet(self, requests: list[int]) -> Result | None:
+        """None as soon as the cores of this machine are quiet, or its load cannot be read."""
+        deadline = time.monotonic() + self.settings.quiet_within_s
+        said = -math.inf
+        while self.settings.quiet_within_s and (load := measure_load()) and load.why_busy:
+            if requests:
+                say("interrupted while waiting for quiet cores; no record was written")
+                return Result(128 + requests[0], interrupted=True, counted=True)
+            left = deadline - time.monotonic()
+            if left <= 0:
+                limit = f"{self.settings.quiet_within_s:g}s"
+                reason = (
+                    f"--wait-for-quiet {limit}: {load.why_busy} to the end; wait longer, or stop it"
+                )
+                self._say(f"{reason}; no record was written")
+                return Result(Status.FAILED, counted=True, reason=reason)
+            if time.monotonic() - said > _WAITING_LINE_S:
+                said = time.monotonic()
+                self._say(f"waiting for quiet cores, at most {left:.0f} s more: {load.why_busy}")
+        return None
 
     def _probed(self, job: JobSpec, requests: list[int]) -> JobSpec | Result:
         """The job as MPI's support of GPU memory allows it, or its result without a launch."""

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Optional
 
 from commlens.base.text import printable, whole_number
+from commlens.machine.load import Load
 from commlens.machine.system import PartView, Seen, System, control_groups, line_of
 from commlens.model.start import count_numbers
 
@@ -47,6 +48,7 @@ class CpuView(PartView, frozen=True, kw_only=True):
     governor: Optional[str] = None  # of the first processor
     frequency_driver: Optional[str] = None
     energy_preference: Optional[str] = None
+    load: Optional[Load] = None  # of those that this process may use
     virtual: Optional[bool] = None  # the processor reports that it runs under a hypervisor
 
     @property
@@ -92,6 +94,7 @@ def look(system: System) -> CpuView:
         governor=governor,
         frequency_driver=line_of(system, f"{frequency}/scaling_driver"),
         energy_preference=line_of(system, f"{frequency}/energy_performance_preference"),
+        load=system.load(),
         virtual="hypervisor" in flags.split() if flags else None,
         unseen=unseen,
     )

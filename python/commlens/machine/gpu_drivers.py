@@ -102,6 +102,7 @@ def _nvidia_gpu(index: int, tree: Xml.Element, installed: dict[str, PciDevice]) 
         uncorrected_errors=_uncorrected(tree),
         recovery=_recovery(tree),
         clock_limits=limits,
+        programs=_programs(tree),
         link=_link(tree, device),
         is_idle=idle if state is None else idle or state == "P8",
         **known,
@@ -117,6 +118,17 @@ def _link(tree: Xml.Element, device: PciDevice | None) -> PciLink:
         width=pci.lanes(_number(tree, f"{info}/current_link_width")),
         highest_width=pci.lanes(_number(tree, f"{info}/max_link_width")),
     )
+
+
+def _programs(tree: Xml.Element) -> list[str]:
+    """The names of those that compute on it, without their folders and arguments."""
+    computing = (
+        process
+        for process in tree.findall("processes/process_info")
+        if "C" in (_text(process, "type") or "")
+    )
+    names = (_text(process, "process_name") or "?" for process in computing)
+    return list(dict.fromkeys(name.split()[0].rpartition("/")[2] for name in names))
 
 
 def _recovery(tree: Xml.Element) -> str | None:

@@ -30,6 +30,8 @@ class Gpu(Seen, frozen=True, kw_only=True):
     highest_clock_MHz: Optional[float] = None  # noqa: N815
     power_limit_W: Optional[float] = None  # noqa: N815
     default_power_limit_W: Optional[float] = None  # noqa: N815
+    utilization_percent: Optional[float] = None  # lately, by all programs
+    programs: list[str] = []  # noqa: RUF012 (that compute on it)
     link: PciLink = PciLink()
     is_idle: Optional[bool] = None
     persistence: Optional[bool] = None

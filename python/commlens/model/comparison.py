@@ -10,6 +10,9 @@ often the job was launched, since launches differ more than samples:
   for on top, as launches of one program may differ by as much.
 - 1 or 2 launches, each side its own: nothing can be said.
 
+Launches in which the machine was busy are left out where each side has 3 quiet ones or more; else
+nothing can be said.
+
 An interval over samples takes at least 6 of them. What does not differ is a tie where the interval
 lies within 3% of 1, and else inconclusive: the measurements do not show which is better.
 """
@@ -25,6 +28,7 @@ from itertools import product
 from typing import Literal, NamedTuple
 
 from commlens.model import rank_test
+from commlens.model.interference import MACHINE_WAS_BUSY, why_busy
 from commlens.model.launches import launches_of
 from commlens.model.record import Record
 from commlens.model.results import Statistic
@@ -83,6 +87,21 @@ class Difference:
             {record.start.start: record for record in reversed(side)} for side in (baseline, other)
         )
         self._metric = metric
+        self.why_busy = ""
+        self._leave_out_busy()
+
+    def _leave_out_busy(self) -> None:
+        whys = [why_busy(record) for side in self._sides for record in side.values()]
+        if not any(whys):
+            return
+        calm = tuple(
+            {start: record for start, record in side.items() if not why_busy(record)}
+            for side in self._sides
+        )
+        if min(map(len, calm)) >= FEWEST_APART:
+            self._sides = calm
+        else:
+            self.why_busy = next(filter(None, whys))
 
     @property
     def launches(self) -> tuple[int, int]:
@@ -110,9 +129,18 @@ class Difference:
     @cached_property
     def verdict(self) -> Verdict:
         """Of this case alone; several together are corrected for their number."""
+        return self.decide(None)
+
+    def decide(self, p_value: float | None, threshold: float = THRESHOLD) -> Verdict:
+        """The verdict with a p value that is corrected for the number of cases; None: of this case
+        alone."""
+        if self.why_busy:
+            return Verdict.INCONCLUSIVE
+        if p_value is not None:
+            return verdict_of(self.interval, p_value, threshold)
         decisive = self._interval(rank_test.DECISION)
         is_sure = decisive is not None and decisive.leaves_out_1
-        return verdict_of(self.interval, 0.0 if is_sure else 1.0)
+        return verdict_of(self.interval, 0.0 if is_sure else 1.0, threshold)
 
     @property
     def differs(self) -> bool:
@@ -128,6 +156,8 @@ class Difference:
     def why_tie(self) -> str:
         """`2 and 20 samples: too few`, or of what the intervals overlap."""
         first, second = self.launches
+        if self.why_busy:
+            return f"{MACHINE_WAS_BUSY}: {self.why_busy}"
         if self.verdict is Verdict.SAME:
             return f"within {THRESHOLD:.0%}"
         if self.basis == "few launches":

@@ -13,6 +13,7 @@ from commlens.model.results import (
     Ceiling,
     GpuClock,
     Harness,
+    Interference,
     Part,
     Samples,
     Seconds,
@@ -70,6 +71,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     report: tuple[str, ...] = ()
     candidate: Absent[Candidate] = None
     gpu_clock: Absent[GpuClock] = None
+    interference: Absent[Interference] = None
     libraries: Mapping[str, str] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:

@@ -30,6 +30,7 @@ else:
     Samples_s = array  # eight bytes a sample; the module array has no types of elements before 3.12
 
 Seconds = AtLeastZero
+Share = Annotated[float, Meta(ge=0, le=1)]
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _Statistic = TypeVar("_Statistic", bound="Statistic")
 
@@ -54,6 +55,36 @@ class GpuClock(Strict, frozen=True):
     least_MHz: AtLeastZero  # noqa: N815
     highest_MHz: AtLeastZero  # noqa: N815
     limits: tuple[Literal["power", "temperature", "setting"], ...]
+
+
+class OtherProgram(Strict, frozen=True):
+    """A process outside the job that ran on its cores."""
+
+    name: str
+    host: str
+    cores: AtLeastZero
+
+
+class SharedGpu(Strict, frozen=True):
+    """A GPU of the job on which other processes have memory or work."""
+
+    host: str
+    ordinal: Count
+    processes: tuple[str, ...]
+    utilization: Absent[Share] = None
+
+
+class Interference(Strict, frozen=True):
+    """What other programs and the hypervisor took from the job while a case ran."""
+
+    seconds: Seconds
+    cores: AtLeastOne
+    busy_cores: Absent[AtLeastZero] = None
+    stolen_cores: Absent[AtLeastZero] = None
+    waiting_fraction: Absent[Share] = None
+    switches_per_sample: Absent[AtLeastZero] = None
+    programs: tuple[OtherProgram, ...] = ()
+    gpus: tuple[SharedGpu, ...] = ()
 
 
 class Statistic(Strict, frozen=True):

@@ -79,8 +79,12 @@ class Bench:
         return reference.score(values, target.slots if target else tuned)
 
     def scores(self, choice: Choice, target: Target | None = None, stage: str = "") -> list[float]:
-        """Of each launch of the choice that has measured all."""
-        scores = (self.score_of(launch.values, target) for launch in self.ok(choice, stage))
+        """Of each launch of the choice that has measured all; of those during which the machine was
+        busy only where there are no others, and none in a stage, by which is decided."""
+        launches = self.ok(choice, stage)
+        quiet = [launch for launch in launches if not launch.why_busy]
+        chosen = quiet if quiet or stage else launches
+        scores = (self.score_of(launch.values, target) for launch in chosen)
         return [score for score in scores if score is not None]
 
     def score(self, choice: Choice, target: Target | None = None, stage: str = "") -> float | None:
@@ -157,11 +161,20 @@ class Bench:
     def interleave(
         self, stage: str, choices: Sequence[Choice], times: int, until: float, **how: Any
     ) -> None:
-        """Launches each so often in this stage, as far as the time allows."""
-        for number in range(times):
+        """Launches each so often in this stage, as far as the time allows; and as often again where
+        the machine was busy."""
+        for number in range(2 * times):
             for choice in choices:
-                if len(self.launches.find(choice, stage)) <= number and self.has_time(until):
+                made = self.launches.find(choice, stage)
+                quiet = sum(not launch.why_busy for launch in made)
+                enough = len(made) > number if number < times else quiet >= times
+                if not enough and self.has_time(until):
                     self.launch(stage, choice, **how)
+
+    def why_busy(self, stage: str) -> str:
+        """What kept the machine busy in the stage; empty where it was quiet."""
+        launches = self.launches.find(None, stage)
+        return next((launch.why_busy for launch in launches if launch.why_busy), "")
 
     @property
     def tried(self) -> tuple[int, int]:

@@ -41,6 +41,7 @@ class Final:
     interval: Ratio | None = None
     launches: tuple[int, int] = (0, 0)
     default_fails: str = ""
+    why_busy: str = ""  # the machine was, in some of the launches, which do not count
     comparison: ComparisonResult | None = None  # size by size
 
     @property
@@ -118,12 +119,12 @@ def verdict_between(
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
     verdict, interval, (default, other) = verdict_between(bench, target, (DEFAULT, winner), stage)
-    counts = len(default), len(other)
+    counts, busy = (len(default), len(other)), bench.why_busy(stage)
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST_APART else Verdict.INCONCLUSIVE
-        return Final(target, winner, verdict, launches=counts, default_fails=fails)
+        return Final(target, winner, verdict, None, None, counts, fails, busy)
     if not min(counts):
-        return Final(target, winner, Verdict.INCONCLUSIVE, launches=counts)
+        return Final(target, winner, Verdict.INCONCLUSIVE, launches=counts, why_busy=busy)
     return Final(
         target,
         winner,
@@ -131,6 +132,7 @@ def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str
         math.exp(rank_test.shift(default, other)),
         interval,
         counts,
+        why_busy=busy,
         comparison=_compared(bench, target, winner, stage),
     )
 

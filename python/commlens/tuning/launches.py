@@ -21,6 +21,7 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec, Options
 from commlens.model import TIME_METRIC, Record, load
+from commlens.model.interference import why_busy
 from commlens.model.reading import TRIALS
 from commlens.tuning.scores import Slots, SlotValues
 from commlens.tuning.space import Change, Choice
@@ -63,6 +64,7 @@ class Launch(_Line, frozen=True, kw_only=True):
     number: int
     file: Path  # its records
     values: SlotValues  # none of a launch that failed
+    why_busy: str = ""  # the machine was, with what
 
     @property
     def is_ok(self) -> bool:
@@ -106,9 +108,11 @@ class Launches:
     def _keep(self, line: _Line) -> Launch:
         file = self._next_file
         has_values = line.ending == "ok" and file.is_file()
-        values = self.slots.values(load([file]).records) if has_values else {}
+        records = load([file]).records if has_values else []
+        values = self.slots.values(records) if has_values else {}
         number = len(self.done) + len(self.others)
-        launch = Launch(**asdict(line), number=number, file=file, values=values)
+        busy = next(filter(None, map(why_busy, records)), "")
+        launch = Launch(**asdict(line), number=number, file=file, values=values, why_busy=busy)
         (self.others if line.stage == OTHER_TRANSPORTS else self.done).append(launch)
         return launch
 

@@ -159,7 +159,10 @@ def verdict_text(bench: Bench, final: Final) -> str:
         better = f"nothing was better than the default, of {tried} of {plural(values, 'value')}"
         return f"{name}: {better} that were tried; leave the settings as they are"
     if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:
-        return (f"{name}: the budget has ended before {text} was launched often enough to be sure:"
+        why = (
+            f"the machine was busy ({final.why_busy})" if final.why_busy else "the budget has ended"
+        )
+        return (f"{name}: {why} before {text} was launched often enough to be sure:"
                 " --resume goes on")  # fmt: skip
     if final.default_fails:
         return f"{name}: the default fails ({final.default_fails}); use {text}"

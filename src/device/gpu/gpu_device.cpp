@@ -259,6 +259,7 @@ class GpuDevice final : public Device {
 
   [[nodiscard]] const GpuProperties* gpu() const override { return &properties_; }
   [[nodiscard]] std::optional<Clock> clock() const override { return clock_of(properties_.pci); }
+  [[nodiscard]] std::vector<GpuProcess> processes() const override { return processes_of(properties_.pci); }
 
   void make_current() override {
     GPU_CALL(SetDevice, properties_.ordinal);

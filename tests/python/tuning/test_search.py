@@ -53,6 +53,27 @@ def test_the_importance_of_each_setting(tmp_path: Path) -> None:
     assert left_out == pytest.approx([2.0, 1.25])
 
 
+def test_launches_amid_the_work_of_others_are_made_again(tmp_path: Path) -> None:
+    machine = Machine(two_good_ones, noise=0.01, is_busy=lambda number: number % 4 == 0)
+    search = search_of(machine, settings(A, B, C), tmp_path)
+    (final,) = tuned(search)
+    assert final.is_recommended and final.launches == (5, 5), "quiet ones"
+    assert "stress used 1.0" in final.why_busy
+    stages = [launch for launch in search.bench.launches.done if launch.stage.startswith("final")]
+    assert sum(not launch.why_busy for launch in stages) == 10 < len(stages)
+
+
+def test_a_busy_machine_names_no_winner(tmp_path: Path) -> None:
+    machine = Machine(two_good_ones, noise=0.01, is_busy=lambda number: True)
+    search = search_of(machine, settings(A, B), tmp_path)
+    (final,) = tuned(search)
+    assert not final.is_recommended and not final.is_compared
+    text = verdict_text(search.bench, final)
+    assert text.startswith(
+        "mpi: the machine was busy (stress used 1.0 of 2 cores of node01) before"
+    )
+
+
 def test_luck_does_not_win(tmp_path: Path) -> None:
     names = [f'{{name: N{number}, values: ["1", "2"]}}' for number in range(15)]
     search = search_of(Machine(nothing_matters, noise=0.1), settings(*names), tmp_path)

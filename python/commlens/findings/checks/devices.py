@@ -13,6 +13,7 @@ from commlens.machine.libraries import numbers_in
 from commlens.machine.machine import Machine
 from commlens.machine.nics import NetworkAdapter
 from commlens.machine.pci import PciLink
+from commlens.model.interference import USED_GPU
 
 _FREQUENCY = "/sys/devices/system/cpu/cpu0/cpufreq"
 _PEERMEM_SINCE = (11, 4)  # CUDA: before it, Mellanox's nv_peer_memory
@@ -34,6 +35,24 @@ def gpu_throttled(machine: Machine, **trouble: str) -> Seen:
             quotes = (gpu_quote(machine, gpu, f"{limit}: Active") for limit in limits)
             clock = f" of {gpu.clock_MHz:.0f} MHz" if gpu.clock_MHz else ""
             yield observed(*quotes, clock=clock, gpu=gpu, why=trouble[limits[-1]])
+
+
+def cores_busy(machine: Machine) -> Seen:
+    load = machine.cpus.load
+    if load is None:
+        raise not_seen("/proc/stat")
+    if load.why_busy:
+        yield observed(Quote("/proc/stat", load.why_busy), why=load.why_busy)
+
+
+def gpu_busy(machine: Machine) -> Seen:
+    for gpu in known_gpus(machine, "utilization_percent"):
+        if (gpu.utilization_percent or 0) >= 100 * USED_GPU:
+            used = f"{gpu.utilization_percent:.0f}%"
+            quote = gpu_quote(machine, gpu, f"utilization: {used}")
+            yield observed(
+                quote, gpu=gpu, used=used, programs=", ".join(gpu.programs) or "somebody"
+            )
 
 
 def gpu_power_limit_lowered(machine: Machine) -> Seen:

@@ -20,15 +20,32 @@ from commlens.findings.view import (
     is_on_gpu,
     is_worth,
     on_gpu_of,
+    so_in,
     text_of,
 )
 from commlens.machine.gpus import Gpu
 from commlens.model import Record, Start
+from commlens.model.interference import programs_of, why_busy
 from commlens.model.profile import mean
 from commlens.model.start import Device, count_numbers
 
 _LONGEST = 60  # characters of a list of cores
 _LOWERED = 0.99  # of the default limit: drivers round
+
+
+def busy_machine(view: View) -> Seen:
+    by_start = grouped(view.busy, lambda record: record.start.start)
+    for records in by_start.values():
+        programs = ", ".join(programs_of(records)) or "other programs"
+        slurm = "srun" if "SLURM_JOB_ID" in records[0].start.environment else ""
+        yield observation(
+            Evidence(text_of(records[0].start), tuple(records)),
+            which=slurm,
+            programs=programs,
+            why=why_busy(records[0]),
+            cases=so_in(records),
+            start=records[0].start,
+        )
 
 
 def ranks_share_cores(view: View) -> Seen:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from commlens.base.text import format_fraction, format_number, format_value, plural, readable_time
 from commlens.model import TIME_METRIC, Group, Metric, Record, launches_of
+from commlens.model.interference import MACHINE_WAS_BUSY, why_busy
 from commlens.model.levels import has_levels
 from commlens.model.record import HIDDEN_METRIC, OVERLAP_METRIC
 from commlens.render.show import details
@@ -47,6 +48,8 @@ def group_tables(group: Group, width: int | None, printed: set[tuple[str, str]])
     no_ceiling = dict.fromkeys(record.no_ceiling for record in measured if record.no_ceiling)
     calls = details.common_calls([record for record in measured if record.calls])
     lines: list[Line] = [[("  no ceiling: ", "yellow"), (reason, "")] for reason in no_ceiling]
+    busy = dict.fromkeys(filter(None, map(why_busy, measured)))
+    lines += [[(f"  {MACHINE_WAS_BUSY}: ", "yellow"), (why, "")] for why in _first(busy)]
     if calls:
         lines.append([(f"  calls per operation: {calls}", "dim")])
     lines += [
@@ -57,6 +60,12 @@ def group_tables(group: Group, width: int | None, printed: set[tuple[str, str]])
     ]
     gap: list[Line] = [[]] if measured and lines else []
     yield Lines([*gap, *lines, []])
+
+
+def _first(reasons: Collection[str]) -> list[str]:
+    """One of the reasons, and how many more there are: they differ in numbers."""
+    more = f" (and {len(reasons) - 1} more like it)" if len(reasons) > 1 else ""
+    return [reason + more for reason in list(reasons)[:1]]
 
 
 def title(group: Group) -> str:
@@ -112,6 +121,13 @@ def _columns(group: Group, main: Metric, wide: bool) -> list[Column[Record]]:
             "to best",
             partial(_standing, group),
             style=lambda record: _STANDING_STYLES.get(_standing(group, record), ""),
+        ),
+        Column(
+            "machine",
+            lambda row: "busy" if why_busy(row) else None,
+            left=True,
+            style="yellow",
+            if_any=True,
         ),
         Column("check", _check, left=True, style=lambda row: _CHECK_STYLES.get(_check(row), "red")),
     ]

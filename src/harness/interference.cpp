@@ -1,0 +1,272 @@
+#include "harness/interference.hpp"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+#include <system_error>
+#include <utility>
+
+#include "harness/placement.hpp"
+
+namespace commlens {
+
+using Json = nlohmann::json;
+
+namespace {
+
+constexpr double noticeable_cores = 0.1;  ///< kept busy by others: below it nobody is looked for
+constexpr double least_share = 0.05;      ///< of a core, for a program to be named
+constexpr std::size_t most_programs = 3;
+constexpr double unknown = -1;
+
+double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+double ticks_per_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+std::vector<int> union_of(const std::vector<std::string>& ranges) {
+  std::set<int> cores;
+  for (const std::string& text : ranges) {
+    for (const int core : numbers(text)) cores.insert(core);
+  }
+  return {cores.begin(), cores.end()};
+}
+
+std::optional<double> known(double value) { return value == unknown ? std::nullopt : std::optional(value); }
+
+/// "mpirun" from "mpirun\n"; no byte that a terminal would obey.
+std::string printable(std::string name) {
+  std::erase_if(name, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; });
+  return name;
+}
+
+}  // namespace
+
+std::optional<CoreTimes> core_times(std::istream& text, const std::vector<int>& cores, double ticks_per_second) {
+  CoreTimes times;
+  std::size_t found = 0;
+  for (std::string line; std::getline(text, line) && line.starts_with("cpu");) {
+    std::istringstream fields(line);
+    std::string name;
+    // guest and guest_nice, which follow, are part of user and nice
+    double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
+    if (!(fields >> name >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> stolen)) continue;
+    const std::string number = name.substr(3);
+    if (number.empty() || !std::binary_search(cores.begin(), cores.end(), std::stoi(number))) continue;
+    times.busy_s += (user + nice + system + interrupts + soft) / ticks_per_second;
+    times.stolen_s += stolen / ticks_per_second;
+    ++found;
+  }
+  return found > 0 && found == cores.size() ? std::optional(times) : std::nullopt;
+}
+
+std::optional<ProcessTime> process_time(const std::string& text, double ticks_per_second) {
+  constexpr int used = 11;  // fields between the state and utime; 23 follow stime until the core
+  // The name may have spaces and parentheses of its own.
+  const auto begin = text.find('(');
+  const auto end = text.rfind(')');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
+  std::istringstream fields(text.substr(end + 1));
+  std::string skipped;
+  for (int field = 0; field < used; ++field) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  for (int field = 0; field < 23; ++field) fields >> skipped;
+  ProcessTime time{.name = printable(text.substr(begin + 1, end - begin - 1)),
+                   .used_s = (user + system) / ticks_per_second};
+  if (!(fields >> time.core)) return std::nullopt;
+  return time;
+}
+
+std::optional<double> waited_s(const std::string& text) {
+  std::istringstream fields(text);
+  double ran_ns = 0, waited_ns = 0;
+  if (!(fields >> ran_ns >> waited_ns)) return std::nullopt;
+  return waited_ns * 1e-9;
+}
+
+NodeWatch::NodeWatch(std::vector<int> cores, std::vector<int> job, std::string host, std::filesystem::path proc)
+    : cores_(std::move(cores)), job_(std::move(job)), host_(std::move(host)), proc_(std::move(proc)) {}
+
+std::optional<CoreTimes> NodeWatch::cores_now() const {
+  std::ifstream text(proc_ / "stat");
+  return core_times(text, cores_, ticks_per_second());
+}
+
+measure::Interference NodeWatch::read(double job_s, Clock::time_point now) {
+  measure::Interference result{.cores = static_cast<int>(cores_.size())};
+  if (!cores_budget_.allows(now)) return result;
+  const auto times = cores_now();
+  if (!times) return result;
+  const Reading reading{.when = now, .cores = *times, .job_s = job_s};
+  if (last_) {
+    result.seconds = seconds_between(last_->when, now);
+    const double others_s = reading.cores.busy_s - last_->cores.busy_s - (job_s - last_->job_s);
+    // The kernel counts in ticks: of less than one on each core nothing is known.
+    const double least_s = static_cast<double>(cores_.size()) / ticks_per_second();
+    result.busy_cores = others_s > least_s ? others_s / result.seconds : 0;
+    result.stolen_cores = std::max(0.0, reading.cores.stolen_s - last_->cores.stolen_s) / result.seconds;
+  }
+  last_ = reading;
+  cores_budget_.spent(now, Clock::now());
+  const bool disturbed = result.busy_cores.value_or(0) > noticeable_cores;
+  // A look now and then is what the next one is compared with, also while all is quiet.
+  if (processes_budget_.allows(now) || (disturbed && programs_.empty())) look_for_programs(now);
+  if (disturbed) result.programs = programs_;
+  return result;
+}
+
+NodeWatch::Processes NodeWatch::processes_now() const {
+  Processes processes;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(proc_, error)) {
+    const std::string name = entry.path().filename();
+    if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) continue;
+    const int process = std::stoi(name);
+    if (std::find(job_.begin(), job_.end(), process) != job_.end()) continue;
+    const auto time = process_time(text_of(entry.path() / "stat"), ticks_per_second());
+    if (time) processes[process] = *time;
+  }
+  return processes;
+}
+
+/// What a process used before it was first seen counts only where it began after the last look. Processes of one name
+/// are one program.
+void NodeWatch::look_for_programs(Clock::time_point now) {
+  const Processes before = std::exchange(processes_, processes_now());
+  const double seconds = seconds_between(std::exchange(looked_, now), now);
+  std::map<std::string, double> used_s;
+  for (const auto& [process, time] : processes_) {
+    if (!std::binary_search(cores_.begin(), cores_.end(), time.core)) continue;
+    const auto earlier = before.find(process);
+    used_s[time.name] += time.used_s - (earlier == before.end() ? 0 : earlier->second.used_s);
+  }
+  programs_.clear();
+  for (const auto& [name, used] : used_s) {
+    if (!before.empty() && used > least_share * seconds) programs_.push_back({name, host_, used / seconds});
+  }
+  std::sort(programs_.begin(), programs_.end(), [](const auto& a, const auto& b) { return a.cores > b.cores; });
+  programs_.resize(std::min(programs_.size(), most_programs));
+  processes_budget_.spent(now, Clock::now());
+}
+
+InterferenceWatch::InterferenceWatch(const transport::Communicator& communicator, const transport::Communicator& node,
+                                     const device::Device& device, const std::vector<measure::Placement>& placement)
+    : communicator_(communicator), node_(node), device_(device) {
+  const measure::Placement& place = placement.at(static_cast<std::size_t>(communicator.rank()));
+  host_ = place.host;
+  for (const std::string& process : node.gather(std::to_string(getpid()))) job_.push_back(std::stoi(process));
+  const auto cores = union_of(node.gather(place.cores));
+  if (node.rank() == 0) node_watch_.emplace(cores, job_, host_);
+  const auto shares_gpu = [&](const measure::Placement& other) {
+    return place.gpu && other.gpu && other.gpu->uuid == place.gpu->uuid;
+  };
+  const auto first = std::find_if(placement.begin(), placement.end(), shares_gpu);
+  if (first != placement.end() && first->rank == place.rank) {
+    gpu_ranks_ = static_cast<std::size_t>(std::count_if(placement.begin(), placement.end(), shares_gpu));
+  }
+  read(0);
+}
+
+InterferenceWatch::RankReading InterferenceWatch::rank_now() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return {.when = std::chrono::steady_clock::now(),
+          .used_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
+          .waited_s = waited_s(text_of("/proc/self/schedstat")),
+          .switches = static_cast<double>(usage.ru_nivcsw)};
+}
+
+std::optional<measure::Interference> InterferenceWatch::read(std::size_t samples) {
+  const RankReading now = rank_now();
+  const RankReading before = std::exchange(last_, now);
+  const double seconds = seconds_between(before.when, now.when);
+  const double job_s = node_.sum_of_reals(now.used_s);
+  const measure::Interference of_node = node_watch_ ? node_watch_->read(job_s, now.when) : measure::Interference{};
+  std::vector<double> most{
+      of_node.busy_cores.value_or(unknown), of_node.stolen_cores.value_or(unknown),
+      now.waited_s && before.waited_s ? std::min(1.0, (*now.waited_s - *before.waited_s) / seconds) : unknown,
+      samples > 0 ? (now.switches - before.switches) / static_cast<double>(samples) : unknown, seconds};
+  communicator_.maximum(most);
+  const auto busy_cores = known(most[0]);
+  const bool is_busiest = node_watch_ && of_node.busy_cores == busy_cores;  // also where it is unknown on all nodes
+  Json programs = Json::array();
+  for (const auto& [name, host, cores] : of_node.programs) programs.push_back({name, host, cores});
+  const Json busiest = Json::parse(communicator_.first(
+      is_busiest ? Json{of_node.seconds, of_node.cores, programs}.dump(-1, ' ', false, Json::error_handler_t::replace)
+                 : ""));
+  measure::Interference result{.seconds = busy_cores ? busiest[0].get<double>() : most[4],
+                               .cores = busiest[1],
+                               .busy_cores = busy_cores,
+                               .stolen_cores = known(most[1]),
+                               .waiting_fraction = known(most[2]),
+                               .switches_per_sample = known(most[3]),
+                               .gpus = shared_gpus()};
+  for (const auto& program : busiest[2]) result.programs.push_back({program[0], program[1], program[2]});
+  const bool is_known = busy_cores || result.waiting_fraction || !result.gpus.empty();
+  return is_known ? std::optional(result) : std::nullopt;
+}
+
+/// In a container the driver has other numbers for processes than this program: then only how many they are is known.
+std::optional<measure::SharedGpu> InterferenceWatch::shared_gpu() {
+  const auto now = ReadingBudget::Clock::now();
+  if (gpu_ranks_ == 0 || !gpu_budget_.allows(now)) return std::nullopt;
+  const auto processes = device_.processes();
+  gpu_budget_.spent(now, ReadingBudget::Clock::now());
+  if (processes.size() <= gpu_ranks_) return std::nullopt;
+  measure::SharedGpu shared{.host = host_, .ordinal = device_.gpu()->ordinal, .processes = {}, .utilization = {}};
+  std::size_t ours = 0;
+  double utilization = 0;
+  for (const device::GpuProcess& process : processes) {
+    if (std::find(job_.begin(), job_.end(), process.number) != job_.end()) {
+      ++ours;
+      continue;
+    }
+    const std::string name = printable(read_line("/proc/" + std::to_string(process.number) + "/comm"));
+    if (!name.empty()) shared.processes.push_back(name);
+    utilization += process.utilization.value_or(0);
+  }
+  if (ours != gpu_ranks_) {
+    shared.processes.clear();
+  } else {
+    shared.utilization = std::min(1.0, utilization);
+  }
+  return shared;
+}
+
+/// Collective: of all ranks.
+std::vector<measure::SharedGpu> InterferenceWatch::shared_gpus() {
+  const auto mine = shared_gpu();
+  std::vector<measure::SharedGpu> shared;
+  if (communicator_.maximum(mine ? 1 : 0) == 0) return shared;
+  const Json json =
+      mine ? Json{mine->host, mine->ordinal, mine->processes, mine->utilization.value_or(unknown)} : Json();
+  for (const std::string& text : communicator_.gather(json.dump(-1, ' ', false, Json::error_handler_t::replace))) {
+    const Json of_rank = Json::parse(text);
+    if (of_rank.is_null()) continue;
+    shared.push_back({.host = of_rank[0],
+                      .ordinal = of_rank[1],
+                      .processes = of_rank[2],
+                      .utilization = known(of_rank[3].get<double>())});
+  }
+  return shared;
+}
+
+}  // namespace commlens

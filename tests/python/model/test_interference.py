@@ -1,0 +1,124 @@
+"""A busy machine: one judgement, which tables, comparisons and findings respect."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from commlens.findings import findings
+from commlens.model import over_launches
+from commlens.model.comparison import Difference, Verdict
+from commlens.model.interference import limit_of_busy_cores, why_busy
+from record_helpers import launches, parsed
+from sample_records import BUSY, QUIET, make_record
+from show_helpers import shown
+
+
+@pytest.mark.parametrize(
+    ("interference", "why"),
+    [
+        (None, ""),
+        (QUIET, ""),
+        (BUSY, "stress used 1.0 of 2 cores of node01"),
+        ({**BUSY, "programs": []}, "other programs used 1.0 of 2 cores"),
+        ({**QUIET, "stolen_cores": 0.2}, "the hypervisor gave 0.20 of 2 cores to others"),
+        ({**QUIET, "waiting_fraction": 0.4}, "a rank waited for a core for 40% of the time"),
+        ({**QUIET, "switches_per_sample": 5000.0}, ""),
+        (
+            {**QUIET, "gpus": [{"host": "n1", "ordinal": 3, "processes": ["python"]}]},
+            "python used GPU 3 of n1",
+        ),
+        (
+            {**QUIET, "gpus": [{"host": "n1", "ordinal": 0, "processes": [], "utilization": 0.5}]},
+            "another process used GPU 0 of n1 for 50% of the time",
+        ),
+        (
+            {
+                **QUIET,
+                "gpus": [{"host": "n1", "ordinal": 0, "processes": ["X"], "utilization": 0.0}],
+            },
+            "",
+        ),
+    ],
+)
+def test_one_phrase_says_why_the_machine_was_busy(
+    interference: dict[str, Any] | None, why: str
+) -> None:
+    record = {} if interference is None else {"interference": interference}
+    assert why_busy(parsed(make_record(**record))[0]) == why
+
+
+def test_ranks_that_share_cores_wait_for_each_other() -> None:
+    places = [{"rank": rank, "host": "n", "cores": "0", "numa_nodes": "0"} for rank in (0, 1)]
+    crowded = make_record(placement=places, interference={**QUIET, "waiting_fraction": 0.5})
+    assert not why_busy(parsed(crowded)[0])
+
+
+def test_many_cores_may_have_more_services() -> None:
+    assert limit_of_busy_cores(1) < 0.15 < limit_of_busy_cores(100) < 3
+
+
+def sides(
+    busy_before: int = 0, busy_after: int = 0, count: int = 6
+) -> tuple[Difference, list[dict[str, Any]]]:
+    """Launches of twice the time after as before, of which the first of each side were busy."""
+    before = launches(*[2.0 + 0.01 * number for number in range(count)], name="before")
+    after = launches(*[4.0 + 0.01 * number for number in range(count)], name="after")
+    for side, busy in ((before, busy_before), (after, busy_after)):
+        for number, record in enumerate(side):
+            record["interference"] = BUSY if number < busy else QUIET
+    lists = parsed(*before), parsed(*after)
+    return Difference(*lists, lists[0][0].start.metrics["latency_us"]), before
+
+
+def test_quiet_launches_decide() -> None:
+    assert sides()[0].verdict is Verdict.SLOWER
+    difference, _ = sides(busy_before=1, busy_after=1)
+    assert difference.verdict is Verdict.SLOWER
+    assert difference.launches == (5, 5), "the busy ones are left out"
+
+
+@pytest.mark.parametrize("busy", [(6, 6), (6, 0), (0, 4)])
+def test_busy_launches_decide_nothing(busy: tuple[int, int]) -> None:
+    difference, _ = sides(*busy)
+    assert difference.verdict is Verdict.INCONCLUSIVE
+    assert difference.decide(0.0) is Verdict.INCONCLUSIVE, "whatever the p value"
+    assert "the machine was busy: stress used 1.0 of 2 cores" in difference.why_tie
+
+
+def test_a_tie_amid_the_work_of_others_is_none() -> None:
+    same = launches(*[2.0] * 6, name="one"), launches(*[2.0] * 6, name="other")
+    for record in same[1]:
+        record["interference"] = BUSY
+    lists = [parsed(*side) for side in same]
+    metric = lists[0][0].start.metrics["latency_us"]
+    assert Difference(*lists, metric).verdict is Verdict.INCONCLUSIVE
+
+
+def test_tables_mark_the_case_and_a_line_says_why() -> None:
+    lines = shown(
+        make_record(interference=BUSY), make_record(transport="staged", interference=QUIET)
+    )
+    assert "the machine was busy: stress used 1.0 of 2 cores of node01" in "\n".join(lines)
+    rows = [line for line in lines if "passed" in line]
+    assert [" busy" in row for row in rows] == [True, False]
+    quiet = shown(make_record(interference=QUIET), make_record(transport="staged"))
+    assert "busy" not in "\n".join(quiet)
+
+
+def test_the_finding_names_the_program_and_no_other_looks_at_the_record() -> None:
+    quiet = parsed(make_record(interference=QUIET))
+    busy = parsed(make_record(interference=BUSY))
+    assert [finding.code for finding in findings(quiet)] != ["busy-machine"]
+    (finding,) = findings(busy)
+    assert finding.code == "busy-machine"
+    assert "stress used 1.0 of 2 cores of node01" in finding.sentence
+    assert "stress" in finding.fix and "--wait-for-quiet 5m" in finding.fix
+
+
+def test_launches_that_are_shown_as_one_are_busy_if_any_was() -> None:
+    records = launches(2.0, 2.1, 2.2)
+    records[1]["interference"] = BUSY
+    (merged,) = over_launches(parsed(*records))
+    assert why_busy(merged).startswith("stress used 1.0")

@@ -39,10 +39,12 @@ def check(path: Path, kind: Kind, option: str = "--out", inputs: Iterable[Path] 
     """Raises CommlensError where writing there would lose something: an input of the command, or a
     file that commlens did not write as this kind. To a device or a pipe anything can be written."""
     try:
-        if not path.exists() or _is_stream(path):
+        if path.exists() and _is_stream(path):
             return
         why = ""
-        if path.is_dir():
+        if not path.exists():
+            why = _why_not_made(path)
+        elif path.is_dir():
             why = "it is a folder"
         elif any(other.exists() and path.samefile(other) for other in inputs):
             why = "this command reads it"
@@ -52,6 +54,16 @@ def check(path: Path, kind: Kind, option: str = "--out", inputs: Iterable[Path] 
         why = reason(error)
     if why:
         raise CommlensError(f"{option} {path} cannot be written: {why}; name another file")
+
+
+def _why_not_made(path: Path) -> str:
+    """Why a new file cannot be made there; empty where it may."""
+    folder = Path(os.path.realpath(path)).parent
+    while not os.path.lexists(folder):  # those that are missing are made
+        folder = folder.parent
+    if not folder.is_dir():
+        return "a file is in the way"
+    return "" if os.access(folder, os.W_OK | os.X_OK) else "Permission denied"
 
 
 def _is_stream(path: Path) -> bool:
@@ -103,6 +115,9 @@ def write(path: Path, data: str | bytes, kind: Kind, option: str = "--out") -> N
             os.set_blocking(file.fileno(), True)
             file.write(data.encode(errors="replace") if isinstance(data, str) else data)
     except OSError as error:
+        if path.is_file():  # half of it would be nobody's, and in the way of the next one
+            with suppress(OSError):
+                os.truncate(path, 0)
         raise CommlensError(
             f"{option} {path}: {kind.name} cannot be written there ({reason(error)})"
         ) from None

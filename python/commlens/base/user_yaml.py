@@ -31,6 +31,9 @@ class _Checks:
 
     def construct_scalar(self, node: Any) -> Any:
         text = super().construct_scalar(node)  # type: ignore[misc]
+        if not node.style and text in ("~", "null", "Null", "NULL"):
+            problem = f"{text} is no value; write one, or leave the key out"
+            raise _MistakeError(problem=problem, problem_mark=node.start_mark)
         if "\0" in text:
             problem = "a NUL character cannot be in a value"
             raise _MistakeError(problem=problem, problem_mark=node.start_mark)

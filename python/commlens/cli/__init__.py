@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from contextlib import suppress
 
 import click
 
@@ -23,11 +24,36 @@ from commlens.jobs.spec import FORMER_NAMES
 _PRESENT_NAMES = {former: name for name, former in FORMER_NAMES.items()}  # of options
 
 
+class _Group(click.Group):
+    """Refuses an option that is given twice, of which click itself takes the last."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, found, rest = super().resolve_command(ctx, args)
+        if found is not None:
+            context = click.Context(found, ctx, name, **found.context_settings)
+            with suppress(click.UsageError):  # of which the command itself complains
+                _, _, given = found.make_parser(context).parse_args([*rest])
+                _refuse_twice(given)
+        return name, found, rest
+
+
+def _refuse_twice(given: list[click.Parameter]) -> None:
+    for option in given:
+        is_single = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+        if is_single and given.count(option) > 1:
+            raise CommlensError(
+                f"{max(option.opts, key=len)} is given twice; leave one of them out"
+            )
+
+
 @click.group(
+    cls=_Group,
     context_settings={
         "help_option_names": ["--help", "-h"],
         "token_normalize_func": lambda name: _PRESENT_NAMES.get(name, name),
-    }
+    },
 )
 @click.version_option(commlens.__version__, prog_name="commlens")
 def command() -> None:
@@ -91,6 +117,9 @@ def _status() -> int:
     except click.Abort:
         say("interrupted by SIGINT")
         return 128 + signal.SIGINT
+    except MemoryError:
+        say("there is not enough memory for this (`ulimit -v`, or that of the job, limits it)")
+        return Status.FAILED
     except OSError as error:
         say(f"{error.filename}: {reason(error)}" if error.filename else reason(error))
         return Status.FAILED

@@ -77,7 +77,7 @@ none of the cases could be decided.
 )  # fmt: skip
 @option.form(FORMATS)
 @click.option(
-    "--plot", "picture", type=click.Path(path_type=Path), help="Draw it: .png, .svg or .pdf."
+    "--plot", "picture", type=option.path, metavar="PATH", help="Draw it: .png, .svg or .pdf."
 )
 def compare(
     words: tuple[str, ...],
@@ -107,7 +107,7 @@ def compare(
         if a or b:
             raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
         # What is no file may be the name of published results.
-        may_be_name = by is None and len(words) == 2 and not os.path.lexists(words[1])
+        may_be_name = by is None and len(words) == 2 and not os.path.lexists(option.path(words[1]))
         if may_be_name and not words[1].endswith(".jsonl") and "/" not in words[1]:
             if fail_if_slower is not None or picture:
                 raise CommlensError(
@@ -143,7 +143,7 @@ def _two(paths: Sequence[str]) -> tuple[int, list[Matched]]:
             f"compare what? {plural(len(paths), 'name')} given: name the records BEFORE and"
             " AFTER, or groups of one set with --by"
         )
-    loaded = [load_any([Path(name)]) for name in paths]
+    loaded = [load_any([option.path(name)]) for name in paths]
     status = worst(tell_problems(side) for side in loaded)
     names = paths if paths[0] != paths[1] else [f"{paths[0]} (1)", f"{paths[1]} (2)"]
     baseline, other = (_side(name, side.records) for name, side in zip(names, loaded))
@@ -154,7 +154,7 @@ def _published(records: str, name: str, form: str) -> int:
     from commlens.compare.references import find
 
     source = find(name)
-    loaded = load_any([Path(records)])
+    loaded = load_any([option.path(records)])
     published_comparison_of(_side(records, loaded.records), source).print_as(form)
     return tell_problems(loaded)
 
@@ -168,7 +168,7 @@ def _side(name: str, records: Sequence[Record]) -> Side:
 def _by(paths: Sequence[str], by: str) -> tuple[int, list[Matched]]:
     if not paths:
         raise CommlensError(f"--by {by}: name the records, files or folders")
-    loaded = load_any([Path(name) for name in paths])
+    loaded = load_any([option.path(name) for name in paths])
     status = tell_problems(loaded)
     (baseline, *others), key_of = split(loaded.records, by)
     return status, [match(baseline, other, key_of) for other in others]

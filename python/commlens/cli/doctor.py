@@ -38,7 +38,7 @@ _MOST_NODES = 100_000
 
 
 @click.command(help=_HELP)
-@click.argument("program", required=False, type=click.Path(path_type=Path))
+@click.argument("program", required=False, type=option.path)
 @option.number(
     "--nodes",
     "Number of nodes to check, through the launcher.  [default: this one, without a launcher]",
@@ -55,7 +55,7 @@ _MOST_NODES = 100_000
 @click.option(
     "--out",
     metavar="FOLDER",
-    type=click.Path(path_type=Path),
+    type=option.path,
     help=f"Keep the records of short runs there, and {FILE}.  [default: nothing is kept]",
 )
 def doctor(

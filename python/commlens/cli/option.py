@@ -22,6 +22,14 @@ Callback = Callable[[click.Context, click.Parameter, Any], Any]
 _LONGEST = 40  # characters of a value that a message repeats
 
 
+def path(text: str) -> Path:
+    """The type of arguments and options that name a file or a folder: an empty text, of a variable
+    that is not set, would be the folder at hand."""
+    if not text:
+        raise CommlensError("'' names no file and no folder; write a name")
+    return Path(text)
+
+
 def value(read: Callable[[str], Any], fix: str) -> Callback:
     """A callback of an option: what `read` makes of its text; None is a mistake, which `fix` puts
     right."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
+from commlens import knowledge
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import console, echo
@@ -24,7 +25,7 @@ from commlens.model.reading import Loaded, Room
 if TYPE_CHECKING:
     from commlens.render.plots import Drawn
 
-_records = click.argument("records", nargs=-1, required=True, type=click.Path(path_type=Path))
+_records = click.argument("records", nargs=-1, required=True, type=option.path)
 
 
 @contextmanager
@@ -61,10 +62,20 @@ def telling() -> Iterator[Callable[[str], None]]:
 
 def load_any(paths: Sequence[Path]) -> Loaded:
     """The records and profiles in files and folders; raises CommlensError where there are none."""
+    _refuse_published(paths)
     with without_collections(), telling() as tell:
         loaded = load(paths, tell)
     check_any(loaded, paths)
     return loaded
+
+
+def _refuse_published(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if str(path) in knowledge.names("references") and not path.exists():
+            raise CommlensError(
+                f"{path}: published results are no records: `commlens compare RECORDS {path}`"
+                " puts them beside yours"
+            )
 
 
 def check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
@@ -118,6 +129,8 @@ def show(
 
     beside = published_profile(reference) if reference else None
     loaded = load_any(records)
+    if beside and not loaded.profiles:
+        raise CommlensError(f"--reference {reference}: there is no profile among these records")
     if loaded.records:
         with without_collections():
             tables.show(loaded.records, tables.console(), wide, findings)
@@ -130,8 +143,9 @@ def show(
 @_records
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=option.path,
     required=True,
+    metavar="PATH",
     help="Picture to write: .png, .svg or .pdf.",
 )
 def plot(records: tuple[Path, ...], out: Path) -> None:
@@ -167,7 +181,8 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
 @_records
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=option.path,
+    metavar="FILE",
     help="File to write.  [default: report.html; with --format markdown the standard output]",
 )
 @click.option(
@@ -196,6 +211,7 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
     """
     from commlens.render import report as reports
 
+    _refuse_published(records)
     kind = outputs.PAGE if layout == "html" else outputs.MARKDOWN
     if layout == "html" or out is not None:
         out = out or Path("report.html")

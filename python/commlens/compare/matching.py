@@ -231,9 +231,8 @@ def _value_and_key(
         return lambda record: record.start.environment.get(by, _UNSET), case_key
     variables = sorted({name for record in records for name in record.start.environment})
     known = [*_BY_FIELD, *dict.fromkeys(parameters.values())]
-    raise CommlensError(
-        f"--by {by[:80]}: the records have none; there are {', '.join([*known, *variables])}"
-    )
+    names = ", ".join([*known, *variables])
+    raise CommlensError(f"--by {by[:80] or repr(by)}: the records have none; there are {names}")
 
 
 def _by_parameter(name: str) -> tuple[Callable[[Record], str | None], KeyOf]:

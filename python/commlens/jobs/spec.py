@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Optional
 
 from commlens.base.errors import CommlensError
+from commlens.base.inputs import read_text
 from commlens.base.text import plural, whole_number
 from commlens.jobs.native import Native
 from commlens.knowledge.launchers import MANAGERS, Manager
@@ -100,9 +101,9 @@ def _nodes_given_by(manager: Manager, environment: Mapping[str, str]) -> int | N
         hosts = environment.get(manager.host_slots, "").split()[::2]
         return len(hosts) - 1 if len(hosts) > 1 else None  # jsrun starts no rank on the first
     if manager.host_file:
-        with suppress(OSError):
+        with suppress(CommlensError):
             path = Path(environment.get(manager.host_file, ""))
-            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            lines = read_text(path, is_lenient=True).splitlines()
             return len({line.split()[0] for line in lines if line.strip()}) or None
     if manager.nodes_command:
         return whole_number(System(environment).run(*manager.nodes_command).text.strip())
@@ -156,6 +157,8 @@ class JobSpec:
         A number of nodes is 0 where the launcher need not be given it. Raises CommlensError for a
         benchmark that does not exist, and for numbers that are too large.
         """
+        if "expect-ranks" in self.options:
+            raise CommlensError("--expect-ranks follows from --ranks here; leave it out")
         available = (allocation.nodes if allocation else None) or 0
         if self.nodes and available and self.nodes > available:
             raise CommlensError(

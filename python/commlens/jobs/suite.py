@@ -26,6 +26,7 @@ ENDINGS = (".yaml", ".yml")
 _TRUE = ("true", "yes", "on")
 _FALSE = ("false", "no", "off")
 _LONGEST_NAME = 100
+_MOST_ENTRIES = 10_000
 
 
 # What a value must be: its type, or the largest number, as every value of a suite is text.
@@ -99,11 +100,17 @@ def parse(text: str, source: str) -> Suite:
             f"{source}: a suite is a mapping with 'name' and 'runs', not {_shown(data)}"
         )
     _check(data, _SUITE, "runs", source)
+    needs_gpu = data.get("needs_gpu", "no").lower()
+    if needs_gpu not in (*_TRUE, *_FALSE):
+        raise CommlensError(f"{source}: 'needs_gpu' must be true or false, not {needs_gpu!r}")
+    if len(data["runs"]) > _MOST_ENTRIES:
+        count = len(data["runs"])
+        raise CommlensError(f"{source}: {count:,} entries; a suite has at most {_MOST_ENTRIES:,}")
     return Suite(
         _name(data.get("name"), source),
         data.get("description", ""),
         [_entry(run, f"{source}, entry {number}") for number, run in enumerate(data["runs"], 1)],
-        data.get("needs_gpu", "").lower() in _TRUE,
+        needs_gpu in _TRUE,
     )
 
 

@@ -26,6 +26,7 @@ from commlens.model.record import Record
 from commlens.model.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLine
 
 _MOST_PROBLEMS = 20  # of a file
+_MOST_BAD_LINES = 100_000  # of a file, which is then none of records
 _LONGEST_NAME = 200
 _MOST_FOLDERS, _DEEPEST = 10_000, 4
 TRIALS = "trials"  # a folder of a search
@@ -139,6 +140,10 @@ class _Reader:
                     self._keep(line)
                 except ValueError as error:
                     problems.append((number, str(error)))
+                    if len(problems) == _MOST_BAD_LINES:
+                        raise ValueError(
+                            f"{_MOST_BAD_LINES:,} lines without a record: the rest was not read"
+                        ) from None
         except ValueError as error:  # of all lines
             messages.append(f"{self._name}: {error}")
         merged = list(_merged(problems))

@@ -17,6 +17,7 @@ EXPORTS = "best.env"
 _MCA = "OMPI_MCA_"
 # What is no variable stands in these, which `--settings` alone reads.
 _LAUNCHER_ARGS, _OPTIONS = "COMMLENS_LAUNCHER_ARGS", "COMMLENS_OPTIONS"
+_LITERAL = re.compile(r"'[^']*'|\"[^\"$`\\]*\"|\\.")  # what no shell changes
 _EXPORT = re.compile(r"(?:export\s+)?(?P<setting>[A-Za-z_]\w*=.*)", re.ASCII)
 
 
@@ -83,6 +84,11 @@ def _setting(line: str, where: str) -> str:
         words = shlex.split(match["setting"]) if match else []
     except ValueError:
         words = []
+    if re.search(r"[$`]", _LITERAL.sub("", line)):
+        raise CommlensError(
+            f"{where}: a shell would replace what $ or ` stands before: write the value itself,"
+            " or put it into '...'"
+        )
     if len(words) != 1:
         raise CommlensError(f"{where}: write export NAME=VALUE, one per line, quoted as needed")
     return words[0]

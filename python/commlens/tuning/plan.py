@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Optional
 
 import msgspec
 
@@ -69,11 +70,16 @@ def resumed(folder: Path) -> SearchPlan:
         raise CommlensError(f"--resume {folder}: there is no search; name the folder of one")
     text = inputs.read_text(folder / PLAN, "--resume", "the folder of a search")
     try:
-        return msgspec.json.decode(
-            text, type=SearchPlan, dec_hook=lambda _, words: Options.parse(words)
-        )
+        return msgspec.json.decode(text, type=SearchPlan, dec_hook=_options)
     except msgspec.MsgspecError as error:
         raise CommlensError(f"--resume {folder}: {PLAN} cannot be read ({error})") from None
+
+
+def _options(_: type, saved: Any) -> Options:
+    """A mapping, or words: a version of msgspec writes what is a dict as such, and asks nobody."""
+    if isinstance(saved, dict):
+        return Options(msgspec.convert(saved, dict[str, Optional[str]]))
+    return Options.parse(msgspec.convert(saved, list[str]))
 
 
 def situation(session: Session, entry: JobSpec) -> tuple[Situation, JobSpec]:

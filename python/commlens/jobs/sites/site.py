@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from string import Formatter
 from typing import Literal, Optional
@@ -17,7 +18,7 @@ from commlens.base import inputs, outputs, user_yaml
 from commlens.base.errors import CommlensError
 from commlens.base.text import printable_lines
 from commlens.jobs.launchers import CHOICES
-from commlens.jobs.spec import Allocation, JobSpec, is_variable
+from commlens.jobs.spec import MOST_RANKS, Allocation, JobSpec, is_variable
 
 _ENDING = ".yaml"
 
@@ -165,9 +166,14 @@ def _mistakes(site: Site) -> Iterator[str]:
         yield "'setup': has control characters"
     if not outputs.is_name(site.site):
         yield f"'site' {site.site}: cannot be the name of a folder"
-    for name in ("ranks", "cores_per_rank"):
-        if numbers[name] < 1:
-            yield f"'node.{name}' {numbers[name]}: must be at least 1"
+    for name, least in (("ranks", 1), ("cores_per_rank", 1), ("gpus", 0)):
+        if not least <= numbers[name] <= MOST_RANKS:
+            most = f" and at most {MOST_RANKS:,}" if numbers[name] > least else ""
+            yield f"'node.{name}' {numbers[name]}: must be at least {least}{most}"
+    try:
+        date.fromisoformat(site.checked)
+    except ValueError:
+        yield f"'checked' {site.checked}: write a day, as in 2026-11-23"
 
 
 def _has_fields_of(text: str, numbers: Mapping[str, int]) -> bool:

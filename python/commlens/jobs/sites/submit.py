@@ -105,8 +105,8 @@ def find(job: str, out: Path) -> Submitted:
             if scheduler and "job" in about and (place is places[0] or about["job"] == job):
                 return Submitted(place.parent.resolve(), about["job"], scheduler)
     raise CommlensError(
-        f"--attach {job}: no job of this number in {out}, and no folder of one; --out names the "
-        "folder of its results"
+        f"--attach {job or repr(job)}: no job of this number in {out}, and no folder of one; --out"
+        " names the folder of its results"
     )
 
 

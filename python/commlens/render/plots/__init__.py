@@ -8,6 +8,7 @@ The kinds are in panels/; timelines are a picture of their own.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,23 +16,40 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import matplotlib
-from matplotlib.figure import Figure
-
 from commlens import knowledge
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, say
-from commlens.base.text import plural
-from commlens.model import Record, over_launches
-from commlens.model.profile import Profile
-from commlens.render.plots.layout import (
+from commlens.base.text import plural, whole_number
+
+_YEAR_10000 = 253_402_300_800  # in seconds, from which Python has no dates
+
+
+def _tidy_environment() -> None:
+    """Variables with which matplotlib would end in a traceback: no window is opened, and a date
+    that is none is left out."""
+    os.environ["MPLBACKEND"] = "agg"
+    date = os.environ.get("SOURCE_DATE_EPOCH")
+    seconds = whole_number(date)
+    if date is not None and (seconds is None or seconds >= _YEAR_10000):
+        say(f"SOURCE_DATE_EPOCH={date}: not a number of seconds since 1970; it is left out")
+        del os.environ["SOURCE_DATE_EPOCH"]
+
+
+_tidy_environment()
+
+import matplotlib  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+
+from commlens.model import Record, over_launches  # noqa: E402
+from commlens.model.profile import Profile  # noqa: E402
+from commlens.render.plots.layout import (  # noqa: E402
     draw,
     draw_singly,
     draw_timelines,
     height_of_picture,
     select,
 )
-from commlens.render.plots.profile import draw_profile_singly, draw_profiles
+from commlens.render.plots.profile import draw_profile_singly, draw_profiles  # noqa: E402
 
 __all__ = [
     "ENDINGS",

@@ -11,9 +11,9 @@ from typing import Any
 from commlens.base.errors import Status, say
 from commlens.base.text import format_number, format_ratio, plural
 from commlens.compare.matching import Case, Matched
-from commlens.model.comparison import THRESHOLD, Basis, Difference, Verdict
+from commlens.model.comparison import THRESHOLD, Basis, Difference, Verdict, decide
 from commlens.model.interference import MACHINE_WAS_BUSY
-from commlens.model.rank_test import DECISION, fewest_for, holm, launches_to_decide
+from commlens.model.rank_test import DECISION, fewest_for, launches_to_decide
 
 _MOST_LAUNCHES = 100  # that anybody would wait for
 _STEP = 4  # few launches do not show how many are needed: at most so many times as many next time
@@ -92,9 +92,9 @@ def judge(matched: Sequence[Matched], threshold: float = THRESHOLD) -> Compariso
     cases = [(sides.other.name, case) for sides in matched for case in sides.cases]
     differences = [Difference(case.baseline, case.other, case.metric) for _, case in cases]
     rows = []
-    corrected = holm([difference.p_value for difference in differences])
-    for (other, case), difference, p_value in zip(cases, differences, corrected):
-        verdict, needed = difference.decide(p_value, threshold), None
+    decisions = decide(differences, threshold)
+    for (other, case), (difference, verdict, p_value) in zip(cases, decisions):
+        needed = None
         if verdict is Verdict.INCONCLUSIVE:
             needed = launches_needed(difference, threshold, len(cases))
         rows.append(Row(case, other, difference, p_value, verdict, needed))

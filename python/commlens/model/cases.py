@@ -11,7 +11,7 @@ from itertools import product
 from typing import NamedTuple
 
 from commlens.base.text import format_bytes, format_count
-from commlens.model.comparison import difference
+from commlens.model.comparison import Difference, decide, difference
 from commlens.model.launches import launch_labels
 from commlens.model.record import BYTES, Record, option_text
 from commlens.model.start import Metric, Parameter
@@ -145,8 +145,18 @@ class Group:
         best = rivals[0]
         ratio = metric.ratio(_median(record, metric), _median(best, metric))
         compared = rivals[1:] if record is best else [record]
-        ties = (difference(best, rival, metric).tie for rival in compared)
+        ties = (self._ties[rival] for rival in compared)
         return Standing(best, ratio, next(filter(None, ties), ""))
+
+    @cached_property
+    def _ties(self) -> dict[Record, str]:
+        """Of each record with the best one; all of the group are decided together."""
+        others: dict[Record, Difference] = {}
+        for best, *rivals in self._rivals.values():
+            assert best.main is not None, "only what was measured is compared"
+            others.update({rival: difference(best, rival, best.main) for rival in rivals})
+        decisions = decide(list(others.values()))
+        return {rival: decision.tie for rival, decision in zip(others, decisions)}
 
     @cached_property
     def _rivals(self) -> dict[tuple[int | None, str, str], list[Record]]:

@@ -1,6 +1,7 @@
 """Whether two measurements differ: the rule behind every `best`, `tie`, `faster` and `slower`.
 
-They differ where the interval of their ratio leaves out 1. What that interval is of depends on how
+They differ where the interval of their ratio leaves out 1 and the U test agrees, whose p value is
+corrected for the number of cases that are decided together. What the interval is of depends on how
 often the job was launched, since launches differ more than samples:
 
 - 5 launches or more on each side: their medians, by ranks (rank_test.py).
@@ -78,6 +79,34 @@ def verdict_of(interval: Ratio | None, p_value: float, threshold: float = THRESH
     return Verdict.INCONCLUSIVE
 
 
+class Decision(NamedTuple):
+    """The verdict on one of several cases."""
+
+    difference: Difference
+    verdict: Verdict
+    p_value: float  # corrected for their number
+
+    @property
+    def tie(self) -> str:
+        """Empty where the two differ; else `tie` where they are the same, or `inconclusive`."""
+        return _TIES.get(self.verdict, "")
+
+    @property
+    def why_tie(self) -> str:
+        """`2 and 20 samples: too few`, or of what the intervals overlap."""
+        of_all = self.tie and self.difference.differs
+        return "not sure among so many cases" if of_all else self.difference.why_tie
+
+
+def decide(differences: Sequence[Difference], threshold: float = THRESHOLD) -> list[Decision]:
+    """The verdicts on the cases of one table, whose p values are corrected for their number."""
+    corrected = rank_test.holm([difference.p_value for difference in differences])
+    return [
+        Decision(difference, difference.decide(p_value, threshold), p_value)
+        for difference, p_value in zip(differences, corrected)
+    ]
+
+
 class Difference:
     """Two sides of one case, each measured in one or several launches."""
 
@@ -124,23 +153,18 @@ class Difference:
     @cached_property
     def interval(self) -> Ratio | None:
         """The ratio with its interval of 95%; None for too few values, or where one is 0."""
-        return self._interval(rank_test.LEVEL)
+        return self._interval()
 
     @cached_property
     def verdict(self) -> Verdict:
         """Of this case alone; several together are corrected for their number."""
-        return self.decide(None)
+        return decide([self])[0].verdict
 
-    def decide(self, p_value: float | None, threshold: float = THRESHOLD) -> Verdict:
-        """The verdict with a p value that is corrected for the number of cases; None: of this case
-        alone."""
+    def decide(self, p_value: float, threshold: float = THRESHOLD) -> Verdict:
+        """The verdict with a p value that is corrected for the number of cases."""
         if self.why_busy:
             return Verdict.INCONCLUSIVE
-        if p_value is not None:
-            return verdict_of(self.interval, p_value, threshold)
-        decisive = self._interval(rank_test.DECISION)
-        is_sure = decisive is not None and decisive.leaves_out_1
-        return verdict_of(self.interval, 0.0 if is_sure else 1.0, threshold)
+        return verdict_of(self.interval, p_value, threshold)
 
     @property
     def differs(self) -> bool:
@@ -191,11 +215,11 @@ class Difference:
         baseline, other = ([sign * math.log(value) for value in side] for side in medians)
         return (baseline, other) if baseline and other else None
 
-    def _interval(self, level: float) -> Ratio | None:
+    def _interval(self) -> Ratio | None:
         if self.logs is None or self.ratio is None:
             return None
         if self.basis == "launches":
-            return interval_over_launches(*self.logs, level)
+            return interval_over_launches(*self.logs)
         if self.basis == "few launches" and min(self.launches) < FEWEST_APART:
             return None
         ratios = [

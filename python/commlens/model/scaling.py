@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from commlens.model.cases import Group, merged_transports
-from commlens.model.comparison import Difference, difference
+from commlens.model.comparison import Decision, decide, difference
 from commlens.model.record import TIME_METRIC, Record, option_text
 from commlens.model.results import Statistic
 from commlens.model.start import Metric, Parameter
@@ -22,13 +22,8 @@ class VariantPair:
     group: Group
     before: Record
     after: Record
-
-    @property
-    def metric(self) -> Metric:
-        """By which they are compared: the main metric if less of it is better, else the time."""
-        main = self.before.main
-        assert main is not None, "only what was measured is compared"
-        return main if main.better == "lower" else self.before.start.metrics[TIME_METRIC]
+    metric: Metric  # the main metric if less of it is better, else the time
+    decision: Decision  # of all pairs of the group together
 
     @property
     def statistics(self) -> tuple[Statistic, Statistic]:
@@ -47,11 +42,6 @@ class VariantPair:
         """The same of the shortest times."""
         before, after = self.statistics
         return before.min / after.min - 1 if after.min > 0 else math.inf
-
-    @property
-    def difference(self) -> Difference:
-        """The comparison of the two."""
-        return difference(self.before, self.after, self.metric)
 
 
 class Position(NamedTuple):
@@ -77,14 +67,21 @@ def pairs(group: Group) -> list[VariantPair]:
     for record in group.records:
         if record.measured:
             places.setdefault(position(group, record), []).append(record)
-    compared = []
+    compared: list[tuple[Record, Record, Metric]] = []
     baseline = group.variant_values[0]
     for records in places.values():
         first = next((record for record in records if record.variant_value == baseline), None)
         if first is not None:
             others = (record for record in records if record.variant_value != first.variant_value)
-            compared += [VariantPair(group, first, other) for other in others]
-    return compared
+            compared += [(first, other, _metric_of_gains(first)) for other in others]
+    decisions = decide([difference(*pair) for pair in compared])
+    return [VariantPair(group, *pair, decision) for pair, decision in zip(compared, decisions)]
+
+
+def _metric_of_gains(record: Record) -> Metric:
+    main = record.main
+    assert main is not None, "only what was measured is compared"
+    return main if main.better == "lower" else record.start.metrics[TIME_METRIC]
 
 
 class Scaling:

@@ -180,7 +180,7 @@ def published_comparison_of(side: Side, source: Source) -> Comparison:
             f" {benchmarks}; docs/reference.md says what must agree"
         )
     names = case_names({case_key(record): [record] for record in records})
-    there = {id(row.figure) for row in comparable}
+    there = {id(row.published) for row in comparable}
     ours = {case_key(row.record) for row in comparable}
     missing = [Missing(name, side.name) for key, name in names.items() if key not in ours]
     for figure in figures:
@@ -214,17 +214,17 @@ _PUBLISHED_COLUMNS: tuple[Column[Beside], ...] = (
     data("source", lambda row: row.source.name),
     data("url", lambda row: row.source.url),
     Column("metric", lambda row: labelled(row.metric.label, row.metric.unit)),
-    data("metric", lambda row: row.figure.metric),
+    data("metric", lambda row: row.published.metric),
     data("unit", lambda row: row.metric.unit),
     Column("ours", lambda row: format_value(row.ours, row.metric.unit)),
     data("ours", lambda row: row.ours),
     Column("interval or range", _drawn),
     Column("launches", lambda row: len(launches_of(row.record)), key="launches"),
-    Column("published", lambda row: format_value(row.figure.value, row.metric.unit)),
-    data("published", lambda row: row.figure.value),
-    data("as_printed", lambda row: row.figure.as_printed),
-    data("printed_unit", lambda row: row.figure.printed_unit),
+    Column("published", lambda row: format_value(row.published.value, row.metric.unit)),
+    data("published", lambda row: row.published.value),
+    data("as_printed", lambda row: row.published.as_printed),
+    data("printed_unit", lambda row: row.published.printed_unit),
     Column("ratio", lambda row: row.ratio, format=format_ratio, key="ratio"),
     Column("where ours lies", lambda row: row.lies, left=True),
-    Column("published for", lambda row: row.figure.where, left=True, wraps=True, key="where"),
+    Column("published for", lambda row: row.published.where, left=True, wraps=True, key="where"),
 )

@@ -99,16 +99,16 @@ def published_lines(records: Sequence[Record]) -> Iterator[str]:
     pairs = [pair for record in measured for pair in nearest(record)]
     closest: dict[int, Beside] = {}
     for pair in pairs:
-        other = closest.get(id(pair.figure))
+        other = closest.get(id(pair.published))
         if other is None or (pair.same_size and not other.same_size):
-            closest[id(pair.figure)] = pair
+            closest[id(pair.published)] = pair
     if not closest:
         yield "# published: nothing for these parameters (docs/reference.md)"
         return
     yield "# published, nearest in memory, size, nodes and ranks; ratios are ours over theirs"
     head = ""
     for pair in closest.values():
-        figure = pair.figure
+        figure = pair.published
         size = format_bytes(figure.size) if figure.size else ""
         words = (figure.where, size, f"{figure.memory} memory" if figure.memory else "")
         line = f"# {pair.source.name}: {', '.join(filter(None, words))}"

@@ -111,6 +111,12 @@ def print_importance(search: Search, final: Final) -> None:
         choices = gain.base, search.bench.space.changed(gain.base, gain.setting, gain.value)
         return verdict_between(search.bench, final.target, choices)[0].value
 
+    def without(gain: Gain) -> str | None:
+        if left_out(gain) is None:
+            return None
+        choices = final.choice, search.bench.space.changed(final.choice, gain.setting)
+        return verdict_between(search.bench, final.target, choices)[0].value
+
     settings = search.bench.space.settings
     columns: list[Column[Gain]] = [
         Column("setting", lambda gain: gain.setting, left=True),
@@ -118,6 +124,7 @@ def print_importance(search: Search, final: Final) -> None:
         Column("alone", lambda gain: gain.ratio, format=format_ratio),
         Column("", alone, left=True),
         Column("left out of the best", left_out, format=format_ratio),
+        Column("", without, left=True),
         Column("may break", lambda gain: settings[gain.setting].may_break, left=True, style="dim",
                wraps=True),
     ]  # fmt: skip
@@ -221,7 +228,7 @@ def draw_curves(bench: Bench, finals: Sequence[Final], out: Path) -> None:
     panels = []
     for final in finals:
         slots = sorted(final.target.slots, key=lambda slot: slot.size or 0)
-        worst = bench.ranked(final.target)[-1][1]
+        worst = next((choice for _, choice in reversed(bench.ranked(final.target))), DEFAULT)
         named = {"default": DEFAULT, f"worst: {bench.space.text(worst)}": worst}
         if final.choice:
             named[f"best: {bench.space.text(final.choice)}"] = final.choice

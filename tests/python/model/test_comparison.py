@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from commlens.compare import Verdict, judge, match, split
 from commlens.model import Group, Metric, Record, difference, groups
 from commlens.model.comparison import Difference
 from record_helpers import launches, parsed
@@ -40,6 +41,7 @@ def pair(
     for transport, values, start in zip(("mpi", "staged"), (baseline, other), launches):
         raw = make_record(transport=transport, start=start)
         raw["statistics"]["latency_us"] = values
+        raw["samples"]["values_s"] = [1e-6 * values["median"]] * 10
         records += parsed(raw)
     return records[0], records[1], records[0].start.metrics["latency_us"]
 
@@ -112,6 +114,26 @@ def test_samples_that_do_not_differ_are_a_tie() -> None:
     records = [make_record(median_us=us, transport=name) for name, us in times.items()]
     assert ties(grouped(*records)) == [True, True, False]
     assert ties(grouped(records[0], records[2])) == [False, False]
+
+
+@pytest.mark.parametrize(("sizes", "is_sure"), [(1, True), (10, False)])
+def test_a_table_and_a_comparison_decide_alike(sizes: int, is_sure: bool) -> None:
+    """By one function, with the same correction for the number of cases: what is sure of one case
+    is not of the least sure ones of many."""
+    near = [2.0 + 0.01 * n for n in range(10)], [2.055 + 0.01 * n for n in range(10)]
+    records = []
+    for size in range(1, sizes + 1):
+        for transport, values in zip(("mpi", "staged"), near):
+            record = make_record(bytes=size, transport=transport, median_us=values[5])
+            record["samples"]["values_s"] = [1e-6 * value for value in values]
+            ends = {"ci_low": 0.99 * values[5], "ci_high": 1.01 * values[5]}
+            record["statistics"]["latency_us"] |= ends
+            records.append(record)
+    group = grouped(*records)
+    (baseline, other), key_of = split(group.records, "transport")
+    verdicts = {row.verdict for row in judge([match(baseline, other, key_of)]).rows}
+    assert ties(group) == [not is_sure] * len(records)
+    assert verdicts == {Verdict.SLOWER if is_sure else Verdict.INCONCLUSIVE}
 
 
 def test_without_an_interval_nothing_is_better() -> None:

@@ -38,8 +38,8 @@ class Beside(NamedTuple):
     """A published result beside a record."""
 
     record: Record
-    figure: PublishedValue
-    metric: Metric | FactDeclaration  # of the record, which the figure is of
+    published: PublishedValue
+    metric: Metric | FactDeclaration  # of the record, which the published value is of
     ours: float  # the same statistic of the record, in the metric's unit
     same_size: bool
     same_memory: bool
@@ -47,18 +47,18 @@ class Beside(NamedTuple):
     @property
     def source(self) -> Source:
         """The source of the published result."""
-        return find(self.figure.source)
+        return find(self.published.source)
 
     @property
     def ratio(self) -> float | None:
         """Ours over the published one. None where sizes or kinds of memory differ."""
         comparable = self.same_size and self.same_memory
-        return self.ours / self.figure.value if comparable else None
+        return self.ours / self.published.value if comparable else None
 
     @property
     def statistic(self) -> Statistic | None:
         """Of the record, with which the published value is compared; facts have none."""
-        return self.record.statistics.get(self.figure.metric)
+        return self.record.statistics.get(self.published.metric)
 
     @property
     def lies(self) -> str | None:
@@ -68,9 +68,9 @@ class Beside(NamedTuple):
         if self.statistic is None:
             return None
         low, high = self.statistic.drawn
-        if self.figure.value < low:
+        if self.published.value < low:
             return "ours is above"
-        return "ours is below" if self.figure.value > high else _WITHIN
+        return "ours is below" if self.published.value > high else _WITHIN
 
     @property
     def verdict(self) -> str | None:
@@ -87,11 +87,13 @@ def beside(records: Iterable[Record], metric: str | None = None) -> list[Beside]
     """
     measured = (record for record in records if record.measured)
     pairs = [pair for record in measured for pair in _nearest(record, metric, True)]
-    distances = [_size_distance(pair.record, pair.figure) for pair in pairs]
-    least: dict[int, float] = {}  # of each figure, by its identity
+    distances = [_size_distance(pair.record, pair.published) for pair in pairs]
+    least: dict[int, float] = {}  # of each published value, by its identity
     for pair, distance in zip(pairs, distances):
-        least[id(pair.figure)] = min(distance, least.get(id(pair.figure), math.inf))
-    return [pair for pair, distance in zip(pairs, distances) if distance == least[id(pair.figure)]]
+        least[id(pair.published)] = min(distance, least.get(id(pair.published), math.inf))
+    return [
+        pair for pair, distance in zip(pairs, distances) if distance == least[id(pair.published)]
+    ]
 
 
 def nearest(record: Record) -> list[Beside]:
@@ -221,5 +223,5 @@ def lines_of(pairs: Sequence[Beside]) -> dict[Line, list[Beside]]:
     """By line: results that differ in size, nodes and ranks alone."""
     lines: dict[Line, list[Beside]] = {}
     for pair in pairs:
-        lines.setdefault(pair.figure.line, []).append(pair)
+        lines.setdefault(pair.published.line, []).append(pair)
     return lines

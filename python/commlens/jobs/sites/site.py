@@ -171,8 +171,10 @@ def _mistakes(site: Site) -> Iterator[str]:
             most = f" and at most {MOST_RANKS:,}" if numbers[name] > least else ""
             yield f"'node.{name}' {numbers[name]}: must be at least {least}{most}"
     try:
-        date.fromisoformat(site.checked)
+        is_day = date.fromisoformat(site.checked).isoformat() == site.checked
     except ValueError:
+        is_day = False
+    if not is_day:
         yield f"'checked' {site.checked}: write a day, as in 2026-11-23"
 
 

@@ -210,7 +210,7 @@ class Content:
 
     @cached_property
     def _published_looks(self) -> dict[str, Any]:
-        names = [pair.figure.name for pairs in self._published.values() for pair in pairs]
+        names = [pair.published.name for pairs in self._published.values() for pair in pairs]
         return looks("published", names)
 
     def published(self, group: Group, memory: str = "") -> list[Beside]:
@@ -227,7 +227,7 @@ class Content:
         """The published lines in the legend."""
         return [
             _entry(PUBLISHED, f"published: {name}", self.published_style(figure))
-            for name, figure in {pair.figure.name: pair.figure for pair in pairs}.items()
+            for name, figure in {pair.published.name: pair.published for pair in pairs}.items()
         ]
 
 

@@ -83,7 +83,7 @@ def _description(record: Record) -> dict[str, str]:
 
 def published(records: Sequence[Record], metric: str) -> list[PublishedValue]:
     """Results beside these records, the lowest first, each once."""
-    figures = {id(pair.figure): pair.figure for pair in beside(records, metric)}
+    figures = {id(pair.published): pair.published for pair in beside(records, metric)}
     return sorted(figures.values(), key=lambda figure: figure.value)
 
 

@@ -22,7 +22,7 @@ def published_tables(group: Group, measured: Sequence[Record]) -> Iterator[Thing
         return
     lines = lines_of(pairs)
     curves = {line: lines[line] for line in lines if len(lines[line]) >= _FEWEST_OF_CURVE}
-    single = [pair for pair in pairs if pair.figure.line not in curves]
+    single = [pair for pair in pairs if pair.published.line not in curves]
     yield _heading("single values: a ratio is ours over theirs, outside our interval")
     if curves:
         yield _by_size(group, curves)
@@ -58,9 +58,9 @@ def _best(pairs: Sequence[Beside]) -> list[Beside]:
     """Of the records beside one result, of several launches or variants, the best."""
     best: dict[int, Beside] = {}
     for pair in pairs:
-        other = best.setdefault(id(pair.figure), pair)
+        other = best.setdefault(id(pair.published), pair)
         if isinstance(pair.metric, Metric) and pair.metric.is_better(pair.ours, other.ours):
-            best[id(pair.figure)] = pair
+            best[id(pair.published)] = pair
     return list(best.values())
 
 
@@ -71,16 +71,16 @@ def _single_values(group: Group, pairs: Sequence[Beside]) -> Table[Beside]:
     places = [column.of(lambda pair: pair.record) for column in place_columns(group)]
 
     def size_there(pair: Beside) -> str:
-        size = pair.figure.size
+        size = pair.published.size
         return "" if pair.same_size or size is None else group.format_size(size)
 
     columns: list[Column[Beside]] = [
         Column("ours", lambda pair: _value(pair, pair.ours), unit),
-        Column("published", lambda pair: _value(pair, pair.figure.value), unit),
+        Column("published", lambda pair: _value(pair, pair.published.value), unit),
         Column("ratio", lambda pair: pair.verdict, left=True),
         Column("size there", size_there, if_any=True),
         Column("source", lambda pair: pair.source.name, left=True, style="cyan"),
-        Column("", lambda pair: pair.figure.where, left=True),
+        Column("", lambda pair: pair.published.where, left=True),
     ]
     name = Column[Beside](
         "", lambda pair: labelled(pair.metric.label, "" if unit else pair.metric.unit), left=True
@@ -105,8 +105,8 @@ def _by_size(group: Group, curves: dict[Line, list[Beside]]) -> Table[Record]:
 def _line_column(points: Sequence[Beside]) -> Column[Record]:
     def text(pair: Beside) -> str:
         ratio = f" ({pair.verdict})" if pair.verdict else ""
-        return f"{_value(pair, pair.figure.value)}{ratio}"
+        return f"{_value(pair, pair.published.value)}{ratio}"
 
-    words = points[0].figure.setup or points[0].figure.hardware
+    words = points[0].published.setup or points[0].published.hardware
     head = "\n".join([f"{points[0].source.name}:", *textwrap.wrap(words, _HEAD_WIDTH)])
     return Column(head, {pair.record: text(pair) for pair in points}.get)

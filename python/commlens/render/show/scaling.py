@@ -10,6 +10,7 @@ from typing import Any
 
 from commlens.base.text import format_percent, format_value, memory_name
 from commlens.model import TIME_METRIC, Group, Metric, Record, difference, option_text
+from commlens.model.comparison import decide
 from commlens.model.scaling import Position, Scaling, VariantPair, pairs, position
 from commlens.render.show.columns import metric_columns
 from commlens.render.show.details import where
@@ -32,8 +33,8 @@ def _gain_line(group: Group, pair: VariantPair) -> Line:
     gain = f"{format_gain(pair.gain)} by the medians, {best} by the best times"
     return [
         (f"  {after.variant_value} over {pair.before.variant_value} ({place}): ", ""),
-        (pair.difference.tie or "speed-up", "bold"),
-        (f" ({pair.difference.why_tie})" if pair.difference.tie else f" {gain}", ""),
+        (pair.decision.tie or "speed-up", "bold"),
+        (f" ({pair.decision.why_tie})" if pair.decision.tie else f" {gain}", ""),
     ]
 
 
@@ -87,9 +88,9 @@ def _gain_columns(variants: Sequence[str], metric: Metric | None) -> list[Column
         return format_value(getattr(pair.statistics[side], statistic), unit)
 
     best = Column[VariantPair](
-        "speed-up", lambda pair: pair.difference.tie or format_gain(pair.gain_of_best)
+        "speed-up", lambda pair: pair.decision.tie or format_gain(pair.gain_of_best)
     )
-    median = replace(best, value=lambda pair: pair.difference.tie or format_gain(pair.gain))
+    median = replace(best, value=lambda pair: pair.decision.tie or format_gain(pair.gain))
     columns: list[Column[VariantPair]] = []
     for kind, statistic, gain in (("best", "min", best), ("median", "median", median)):
         for side, name in enumerate(variants):
@@ -137,9 +138,15 @@ def _efficiency_table(scaling: Scaling) -> Table[_Row]:
         more = 1 if scaling.is_weak else row.record.ranks / fewest[row.position].ranks
         return None if (ratio := gain(row)) is None else ratio / more
 
+    others = [row for row in rows if row.record is not fewest[row.position]]
+    compared = [
+        difference(fewest[row.position], row.record, row.record.start.metrics[TIME_METRIC])
+        for row in others
+    ]
+    ties = {row.record: decision.tie for row, decision in zip(others, decide(compared))}
+
     def with_verdict(text: str, row: _Row) -> str:
-        first, metric = fewest[row.position], row.record.start.metrics[TIME_METRIC]
-        tie = row.record is not first and difference(first, row.record, metric).tie
+        tie = ties.get(row.record)
         return f"{text} ({tie})" if tie else text
 
     def speed_up(row: _Row) -> str | None:

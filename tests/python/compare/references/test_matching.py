@@ -21,7 +21,7 @@ def nearby(*records: dict[str, Any]) -> list[Beside]:
 
 def test_a_latency_has_the_four_columns_of_its_size() -> None:
     pairs = nearby(device_latency(1024, median_us=9.78))
-    assert [(pair.figure.setup, pair.figure.as_printed) for pair in pairs] == [
+    assert [(pair.published.setup, pair.published.as_printed) for pair in pairs] == [
         ("GPUDirect RDMA and gdrcopy", "4.89"),
         ("GPUDirect RDMA only", "41.72"),
         ("gdrcopy only", "10.48"),
@@ -45,7 +45,7 @@ def test_a_metric_in_another_unit_is_another_metric() -> None:
 
 def test_the_nearest_size_is_within_a_factor_of_two() -> None:
     (near, *_) = nearby(device_latency(1100))
-    assert near.figure.size == 1024
+    assert near.published.size == 1024
     assert near.ratio is None and not near.same_size, "of another size there is no ratio"
     assert nearby(device_latency(8 << 20)) and not nearby(device_latency(9 << 20))
     assert not nearby(device_latency(0))
@@ -53,7 +53,7 @@ def test_the_nearest_size_is_within_a_factor_of_two() -> None:
 
 def test_a_figure_stands_beside_the_closest_size_alone() -> None:
     pairs = nearby(*(device_latency(size) for size in (900, 1024, 1400)))
-    assert {(pair.record.size, pair.figure.size) for pair in pairs} == {(1024, 1024)}
+    assert {(pair.record.size, pair.published.size) for pair in pairs} == {(1024, 1024)}
 
 
 def test_all_starts_of_a_size_have_it_beside_them() -> None:
@@ -64,14 +64,16 @@ def test_all_starts_of_a_size_have_it_beside_them() -> None:
 def test_the_nearest_nodes_and_then_ranks_are_taken() -> None:
     for nodes, gpus in ((1, 6), (2, 12)):
         pairs = nearby(allreduce(ranks=4, nodes=nodes))
-        assert [pair.figure.gpus for pair in pairs if pair.source.name == "dftfe-summit"] == [gpus]
+        assert [pair.published.gpus for pair in pairs if pair.source.name == "dftfe-summit"] == [
+            gpus
+        ]
 
 
 def test_transports_have_separate_figures_of_each_set_up() -> None:
     pairs = nearby(allreduce(), allreduce(transport="ccl"), allreduce(transport="staged"))
     transports = [pair.record.transport for pair in pairs]
     assert transports == ["mpi"] * 5 + ["ccl"] * 5
-    assert all(pair.record.transport == pair.figure.transport for pair in pairs)
+    assert all(pair.record.transport == pair.published.transport for pair in pairs)
     assert not nearby(allreduce(options={"dtype": "f32"}))
     assert not nearby(allreduce(options={"in_place": False}))
 
@@ -88,7 +90,7 @@ def test_a_figure_is_compared_with_the_same_statistic() -> None:
 def test_another_metric_is_asked_for_by_name() -> None:
     records = parsed(make_multigrid_record())
     pairs = beside(records, "time_ms")
-    summaries = [pair.figure.summary for pair in pairs if pair.source.name == "nekrs-crusher"]
+    summaries = [pair.published.summary for pair in pairs if pair.source.name == "nekrs-crusher"]
     assert summaries == ["best", "mean", "worst"]
     assert not beside(records, "nothing")
 

@@ -96,7 +96,7 @@ class _Shown:
         bars = {series: line[0] for series, line in self.lines.items()}
         places = {id(record): position for position, record in enumerate(bars.values())}
         marks = [
-            BarLine(self.content.published_style(pair.figure), pair.figure.value, place)
+            BarLine(self.content.published_style(pair.published), pair.published.value, place)
             for pair in self.published
             if (place := places.get(id(pair.record))) is not None
         ]
@@ -139,7 +139,7 @@ class _Shown:
         """Markers have the color of their transport."""
         transports, axis = self.content.transports, self.group.size_parameter
         for pairs in lines_of(self.published).values():
-            figure = pairs[0].figure
+            figure = pairs[0].published
             style = self.content.published_style(figure)
             if figure.transport in transports:
                 color, _ = transports[figure.transport]
@@ -147,7 +147,7 @@ class _Shown:
             # At its size, or at that of the record where the axis has another quantity.
             points: dict[float, float] = {}
             for pair in pairs:
-                is_of_axis = axis is not None and axis.name == pair.figure.size_name
-                size = pair.figure.size if is_of_axis else pair.record.size
-                points[size or 0] = pair.figure.value
+                is_of_axis = axis is not None and axis.name == pair.published.size_name
+                size = pair.published.size if is_of_axis else pair.record.size
+                points[size or 0] = pair.published.value
             axes.plot(*zip(*sorted(points.items())), zorder=1.6, **style)

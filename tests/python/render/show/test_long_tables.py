@@ -51,4 +51,4 @@ def test_a_record_with_a_separate_table_takes_few_calls() -> None:
         return calls_of(show.show, records, Console(file=io.StringIO(), width=160))
 
     calls(10)  # what is done once
-    assert (calls(300) - calls(100)) / 200 < 640
+    assert (calls(300) - calls(100)) / 200 < 700

@@ -14,7 +14,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, handler)
         cli.main()
     finally:
-        if handler is signal.default_int_handler:  # nothing is left to be said
+        # Nothing is left to be said; but after an interruption further ones stay without effect.
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from commlens.base.text import printable
 from commlens.findings.rule import rules_on_machines
 from commlens.findings.view import View
 from commlens.machine import cpus, gpu_drivers, kernel, links, nics
+from commlens.machine.load import Load
 from commlens.machine.machine import Machine
 from commlens.machine.system import Output, System
 from hostile import TEXTS
@@ -51,6 +53,9 @@ class Odd:
 
     def find(self, program: str) -> str | None:
         return f"/usr/bin/{program}"
+
+    def load(self) -> Load:
+        return Load(1, 1.0, ((printable(self.text), 1.0),))
 
     def run(self, *command: str, time_limit_s: float = 0) -> Output:
         return Output(" ".join(command), self.text, self.text, len(self.text) % 2)

@@ -236,4 +236,4 @@ def test_plot_leaves_out_failed_records_and_says_so(commlens: Commlens, tmp_path
     assert "left out 1 record" in drawn.stderr
     unwritable = commlens("plot", file, "--out", "/dev/null/picture.png")
     assert unwritable.returncode == 2
-    assert "cannot be written there (a file is in the way)" in unwritable.stderr
+    assert "cannot be written: a file is in the way" in unwritable.stderr

@@ -139,7 +139,7 @@ def test_a_file_that_cannot_be_written_is_named(commlens: Commlens, tmp_path: Pa
     file = write(tmp_path / "records.jsonl", make_record())
     done = commlens("report", file, "--out", file / "page.html")
     assert done.returncode != 0
-    assert done.stderr.startswith(f"commlens: --out {file / 'page.html'}: a report cannot")
+    assert done.stderr.startswith(f"commlens: --out {file / 'page.html'} cannot be written: ")
 
 
 def test_without_records_there_is_no_report(commlens: Commlens, tmp_path: Path) -> None:

@@ -83,7 +83,6 @@ SOUND = Machine(
             {
                 "pml": ("ob1", "ucx"),
                 "btl": ("self", "sm", "smcuda"),
-                "accelerator": ("cuda", "null"),
             },
         ),
     ),

@@ -113,6 +113,15 @@ def open_mpi_gpu_support_off(machine: Machine) -> Seen:
         yield observed(line, line=line.line, name=name)
 
 
+def open_mpi_looks_for_gpu_memory(machine: Machine) -> Seen:
+    info, kind = open_mpi(machine), gpu_kind(machine)
+    if "accelerator" not in info.components:
+        raise NotApplicable("this Open MPI has no accelerator components")
+    selection, _ = parameter(machine, "accelerator")
+    if info.has("accelerator", kind) and allows(selection, kind):
+        yield observed(kind=kind)
+
+
 def btl_uct_beside_ucx(machine: Machine) -> Seen:
     info = open_mpi(machine)
     if not (info.has("btl", "uct") and info.has("pml", "ucx")):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from commlens.base.text import format_fraction
 from commlens.model import Ceiling, Record
 from doc_tables import Row, table
 from doc_tables.source import records, rows_of, time_us
 
-_DISTINGUISHING = ("geometry", "solver", "kershaw_eps", "preconditioner", "dtype")
+_DISTINGUISHING = ("geometry", "solver", "kershaw_eps", "communicators", "dtype")
 
 
 def _case(record: Record) -> str:
@@ -36,6 +37,6 @@ def true_ceilings() -> list[Row]:
             "time, ms": lambda record: f"{time_us(record) * 1e-3:.4g}",
             "ceiling": lambda record: _tightest(record).name,
             "its rate": lambda record: _rate(_tightest(record)),
-            "% of ceiling": lambda record: f"{_tightest(record).fraction:.0%}",
+            "% of ceiling": lambda record: format_fraction(_tightest(record).fraction),
         },
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from doc_tables import Row, table
-from doc_tables.source import json_file
+from doc_tables.source import NOTHING, json_file
 
 _UNITS = {"us": "µs", "GB/s": "GB/s"}
 
@@ -20,19 +20,25 @@ def _ratio(case: dict[str, Any]) -> str:
     return f"{f'**{text}**' if decided else text} ({low:.2f} to {high:.2f})"
 
 
+def _cases(file: str, benchmark: str) -> list[dict[str, Any]]:
+    runs = [run for run in json_file(file) if benchmark in run["command"]]
+    return [case for run in runs for case in run["cases"]]
+
+
+def _size(case: dict[str, Any]) -> str:
+    """`16 KiB` of `latency 16 KiB, mpi, host`"""
+    return str(case["case"].partition(",")[0].split(maxsplit=1)[1])
+
+
 def _osu(*benchmarks: str) -> list[Row]:
     """A row a size, which all of the benchmarks have."""
-    columns: dict[str, list[dict[str, Any]]] = {name: [] for name in benchmarks}
-    for run in json_file("peers-osu.json"):
-        if (name := run["command"][3]) in columns:
-            columns[name].extend(run["cases"])
+    columns = {name: _cases("peers-osu.json", name) for name in benchmarks}
     head: Row = ["size"]
     for name, cases in columns.items():
         head += [f"{name}, OSU, {_UNITS[cases[0]['unit']]}", "commlens", "ratio (interval)"]
     rows: list[Row] = [head]
     for entries in zip(*columns.values()):
-        # `latency 16 KiB, mpi, host`
-        row: Row = [entries[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
+        row: Row = [_size(entries[0])]
         for case in entries:
             row += [f"{case['baseline_median']:.4g}", f"{case['other_median']:.4g}", _ratio(case)]
         rows.append(row)
@@ -50,6 +56,24 @@ def peers_osu_allreduce() -> list[Row]:
 
 
 @table
+def peers_osu_cuda_aware() -> list[Row]:
+    """Host memory through a CUDA-aware MPI: a column for each benchmark, with and without the
+    accelerator component."""
+    benchmarks = ("latency", "bandwidth", "allreduce")
+    files = {"": "h100/peers-osu-host.json", ", null": "h100/peers-osu-host-null.json"}
+    columns = {
+        f"{name}{ending}": {_size(case): _ratio(case) for case in _cases(file, name)}
+        for ending, file in files.items()
+        for name in benchmarks
+    }
+    sizes = dict.fromkeys(size for column in columns.values() for size in column)
+    return [
+        ["size", *columns],
+        *([size, *(column.get(size, NOTHING) for column in columns.values())] for size in sizes),
+    ]
+
+
+@table
 def peers_nccl_one_rank() -> list[Row]:
     head: Row = ["size"]
     for mode in ("from one buffer to another", "in place"):
@@ -57,7 +81,7 @@ def peers_nccl_one_rank() -> list[Row]:
     rows: list[Row] = [head]
     columns = [run["cases"] for run in json_file("h200/peers-nccl-one-rank.json")]
     for entries in zip(*columns):
-        row: Row = [entries[0]["case"].partition(",")[0].split(maxsplit=1)[1]]
+        row: Row = [_size(entries[0])]
         for case in entries:
             row += [f"{case['baseline_median']:.3g}", f"{case['other_median']:.3g}"]
         rows.append(row)

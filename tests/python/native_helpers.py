@@ -55,7 +55,8 @@ def _program(variable: str, built: str) -> Path:
 
 BENCH = _program("COMMLENS_BENCH", "src/commlens-bench")
 FAULTS = _program("COMMLENS_BENCH_FAULTS", "tests/harness/commlens-bench-faults")
-WRONG = ROOT / "build" / "host" / "tests" / "benchmarks" / "commlens-bench-wrong"
+# Beside the program, built with the same MPI.
+WRONG = BENCH.parent.parent / "tests" / "benchmarks" / "commlens-bench-wrong"
 EXAMPLES = ROOT / "build" / "host" / "tests" / "examples" / "commlens-bench-examples"
 MPIRUN = shutil.which("mpirun", path=_REAL_ENVIRONMENT.get("PATH")) or ""
 
@@ -294,8 +295,16 @@ def start(
     return Running(command, process, mark, folder)
 
 
+@cache
+def launcher_version() -> str:
+    """What mpirun prints of its version."""
+    command = [MPIRUN, "--version"]
+    return subprocess.run(command, env=_REAL_ENVIRONMENT, capture_output=True, text=True).stdout
+
+
 def under_mpirun(ranks: int, *words: object, program: Path = BENCH) -> list[str]:
-    return [MPIRUN, "--oversubscribe", "-n", str(ranks), str(program), *_split(words)]
+    more = [] if "HYDRA" in launcher_version() else ["--oversubscribe"]
+    return [MPIRUN, *more, "-n", str(ranks), str(program), *_split(words)]
 
 
 def under_commlens(*words: object) -> list[str]:

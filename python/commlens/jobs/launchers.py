@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,6 +18,7 @@ from commlens.base.errors import CommlensError
 from commlens.jobs.native import Native
 from commlens.jobs.spec import Allocation, JobSpec
 from commlens.knowledge.launchers import LAUNCHERS, Launcher, LauncherOption, launcher_of_version
+from commlens.knowledge.secrets import mask_words
 from commlens.machine.system import System
 
 _ANSWER_TIME_S = 20
@@ -97,6 +99,17 @@ class Chosen:
             for word in self.launcher.variable
         ]
         return [self.program, *options, *here, *variables, *arguments]
+
+    def check(self, job: JobSpec) -> None:
+        """Raises CommlensError where the launcher's arguments say how many ranks there are: which
+        number counts, the job's or theirs, differs between launchers and their versions."""
+        for word in job.launcher_arguments:
+            if word.startswith("-") and word.lstrip("-").partition("=")[0] in self.launcher.ranks:
+                given = shlex.quote(shlex.join(mask_words(job.launcher_arguments)))
+                raise CommlensError(
+                    f"--launcher-args {given}: {word} says how many ranks there are; leave it out,"
+                    " and write --ranks N"
+                )
 
     def on_a_node(self) -> list[str]:
         """What runs a program once, on a node of the allocation; empty without an allocation."""

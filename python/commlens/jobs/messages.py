@@ -40,6 +40,9 @@ _BOXES = [launcher.held.box for launcher in LAUNCHERS if launcher.held.box]
 _BOX_TITLE = _any_of(box.title for box in _BOXES)
 _BOX_LINE = _any_of(box.lines for box in _BOXES)
 _OUTSIDE_BOX = _any_of(box.alone for box in _BOXES)
+_EXPLAINED = {
+    line: sentence for launcher in LAUNCHERS for line, sentence in launcher.explained.items()
+}
 _DEATHS = [pattern.replace("DESCRIPTION", _DESCRIPTIONS) for pattern in _all("deaths")]
 
 
@@ -185,6 +188,11 @@ class OutputFilter(Filter):
 class ErrorFilter(Filter):
     """Of the standard error, to which the program, the MPI library and the launcher write."""
 
+    def __init__(self, stream: BinaryIO | None, explained: set[str] | None = None) -> None:
+        """`explained`: the sentences that were printed already, which this joins."""
+        super().__init__(stream)
+        self._explained = set() if explained is None else explained
+
     def _take(self, line: bytes) -> None:
         text = _text(line)
         is_edge = _DASHES.fullmatch(text) is not None
@@ -197,6 +205,10 @@ class ErrorFilter(Filter):
                 self._pass()
         elif _HELD_LINES.match(text):
             self._hold(line)
+        elif sentence := next((_EXPLAINED[known] for known in _EXPLAINED if known in text), ""):
+            if sentence not in self._explained:
+                self._pass(f"commlens: {sentence}\n".encode())
+            self._explained.add(sentence)
         elif text and not (text.startswith("commlens: ") and text in self.lines):
             self._pass(line)  # a rank that takes itself for the only one repeats the others
 

@@ -52,6 +52,7 @@ class Session:
         self.native = replace(native, through=self.launcher.on_a_node())
         self.verdicts: dict[tuple[object, ...], ProbeVerdict] = {}  # by the conditions of a probe
         self._most_ranks = 0
+        self._explained: set[str] = set()  # what was printed of lines of the MPI library
 
     def jobs(self, entries: Sequence[JobSpec]) -> list[JobSpec]:
         """The resolved jobs. Raises CommlensError for mistakes, before anything runs."""
@@ -68,6 +69,8 @@ class Session:
                         f"--trace {trace}: it is the file of --record; name another one"
                     )
         jobs = resolve(entries, self.native, self.launcher.allocation)
+        for job in jobs:
+            self.launcher.check(job)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
 
@@ -98,7 +101,7 @@ class Session:
         path = record_file.begin_job()
         quiet = self.settings.quiet or self.settings.silent
         output = OutputFilter(None if quiet else sys.stdout.buffer)
-        error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer)
+        error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer, self._explained)
         limits_s = limit_of(job.options), self.settings.time_limit_s
         watchdog = Watchdog(path, *limits_s, may_wait=self.launcher.may_wait)
         try:

@@ -53,12 +53,14 @@ class Launcher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     options: tuple[LauncherOption, ...] = ()
     variable: tuple[str, ...] = ()
     settings: tuple[Setter, ...] = ()
+    ranks: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     host_files: tuple[str, ...] = ()
     whole_node: tuple[str, ...] = ()
     mpi_types: Mapping[str, tuple[str, ...]] = {}
     from_variables: Mapping[str, str] = {}
     held: Held = Held()
+    explained: Mapping[str, str] = {}
     deaths: tuple[str, ...] = ()
     departed: tuple[str, ...] = ()
     lost_node: tuple[str, ...] = ()

@@ -16,6 +16,7 @@ from native_helpers import (
     Job,
     Jobs,
     foreign_lines,
+    launcher_version,
     needs_native,
     records_in,
     start,
@@ -78,7 +79,9 @@ def test_an_interruption(name: str, interruptions: Jobs) -> None:
     assert [record.status for record in records_in(records)] == ["ok"] * SIZES_BEFORE
     if through == "mpirun":
         assert job.status not in (OK, STALLED)
-        assert "timing" in job.message, "one rank says what was interrupted"
+        # That of Open MPI 5 drops the last lines of ranks that it ends.
+        if "(Open MPI) 5" not in launcher_version():
+            assert "timing" in job.message, "one rank says what was interrupted"
     else:
         assert job.status == 128 + number
         said = [line for line in job.messages if f"interrupted by {number.name}" in line]

@@ -64,3 +64,16 @@ def test_a_lost_node_is_named() -> None:
     assert of_job("lost-node", launcher="srun", node="n2") == (
         "srun has lost node n2, by a failure or because the job was cancelled"
     )
+
+
+def test_a_line_that_says_nothing_of_the_job_is_explained_once() -> None:
+    line = b"Unable to find reachable pairing between local and remote interfaces\n"
+    printed: list[str] = []
+    explained: set[str] = set()
+    for _ in range(2):  # jobs of a command
+        output = ErrorFilter(None, explained)
+        output.feed(2 * line + b"another line\n")
+        output.finish()
+        printed += output.lines
+    sentence = "commlens: Open MPI finds no network interface but the loopback; messages within one"
+    assert printed == [f"{sentence} node are not affected", "another line", "another line"]

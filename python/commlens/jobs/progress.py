@@ -31,9 +31,9 @@ class Progress:
         self._shown = 0  # characters on the line of a terminal
 
     def show(self, lines: Sequence[str]) -> None:
-        """Shows the last of the lines that a job has written, if it is a row."""
-        row = lines[-1] if lines else ""
-        if not row or row.startswith("#"):
+        """Shows the last row among the lines that a job has written."""
+        row = next((line for line in reversed(lines) if line and not line.startswith("#")), "")
+        if not row:
             return
         if self._on_terminal:
             text = plain(row)[: _width() - 1]  # in the last column it would be two lines

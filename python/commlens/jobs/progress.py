@@ -21,7 +21,7 @@ def plain(row: str) -> str:
     return printable(Text.from_ansi(row).plain)
 
 
-class Progress:
+class NewestRow:
     """The newest row of a job on the standard error: on a terminal in one line that is overwritten,
     elsewhere as a line of its own every ten seconds."""
 

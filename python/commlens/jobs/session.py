@@ -19,7 +19,7 @@ from commlens.jobs.causes import EndedJob, Result, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
-from commlens.jobs.progress import Progress
+from commlens.jobs.progress import NewestRow
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
@@ -98,7 +98,7 @@ class Session:
         self, job: JobSpec, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
     ) -> Result:
         path = record_file.begin_job()
-        progress = Progress() if self.settings.tables_follow and job.options.has_tables else None
+        progress = NewestRow() if self.settings.tables_follow and job.options.has_tables else None
         quiet = self.settings.quiet or self.settings.silent or progress
         output = OutputFilter(None if quiet else sys.stdout.buffer)
         error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer)

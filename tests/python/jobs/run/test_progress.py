@@ -57,7 +57,7 @@ def test_a_row_is_clipped_to_the_terminal_and_has_no_colors(
     ours, theirs = terminal
     with os.fdopen(os.dup(theirs), "w") as stream:
         monkeypatch.setattr(sys, "stderr", stream)
-        shown = progress.Progress()
+        shown = progress.NewestRow()
         shown.show(["# latency", ROW, "", "#   a remark"])
         assert os.read(ours, 1000).decode() == "\r     8 B  mpi     h"
         shown.clear()
@@ -69,7 +69,7 @@ def test_elsewhere_a_row_is_a_progress_line_after_some_time(
 ) -> None:
     now = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
-    shown = progress.Progress()
+    shown = progress.NewestRow()
     for now[0] in (101.0, 110.0, 119.0, 120.0):
         shown.show([f"{ROW} at {now[0]}"])
     shown.clear()

@@ -147,10 +147,15 @@ def run(
     overrides = of_file.overridden_by(given)
     if site_name is not None:
         launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
-    settings = Settings(
-        launcher, out, dry_run, use_probe=not no_probe, quiet_within_s=wait_for_quiet or 0
-    )
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
+    settings = Settings(
+        launcher,
+        out,
+        dry_run,
+        use_probe=not no_probe,
+        tables_follow=wide or not wanted,
+        quiet_within_s=wait_for_quiet or 0,
+    )
     session = Session(find_native(), settings)
     if wanted:
         is_here = dry_run or "memory" in overrides.options or session.native.about.has_gpu
@@ -194,9 +199,10 @@ def check_words(words: Sequence[str]) -> None:
 
 
 def _printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:
-    """Prints what was run, unless the user has interrupted it, and returns the exit status."""
+    """Prints what was run, as rows alone if the user has interrupted it; returns the status."""
     if ran is None:
         return Status.OK  # a dry run
+    run_summary.print_rows(ran)
     if ran.interruption is None:
         write(ran)
     return ran.status

@@ -125,6 +125,7 @@ class Result:
     counted: bool = False  # the number of records that were kept was printed
     reason: str = ""  # why it failed
     quoted: Sequence[str] = ()  # lines of others that are printed before it
+    rows: Sequence[str] = ()  # of the native program, where they were shown as progress alone
 
     @property
     def records(self) -> Sequence[Record]:

@@ -19,6 +19,7 @@ from commlens.jobs.causes import EndedJob, Result, explain
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
+from commlens.jobs.progress import NewestRow
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
@@ -38,6 +39,7 @@ class Settings:
     dry_run: bool = False
     use_probe: bool = True
     quiet: bool = False  # the output of jobs is not shown
+    tables_follow: bool = False  # which have the rows of jobs: those are shown as progress alone
     time_limit_s: float = math.inf  # of each job
     quiet_within_s: float = 0  # how long a launch waits for cores that others use
     silent: bool = False  # nor is anything printed: a failure is the `reason` of a result
@@ -99,28 +101,42 @@ class Session:
         self, job: JobSpec, record_file: RecordFile, requests: list[int], why_end: process.WhyEnd
     ) -> Result:
         path = record_file.begin_job()
-        quiet = self.settings.quiet or self.settings.silent
+        progress = NewestRow() if self.settings.tables_follow and job.options.has_tables else None
+        quiet = self.settings.quiet or self.settings.silent or progress
         output = OutputFilter(None if quiet else sys.stdout.buffer)
         error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer, self._explained)
         limits_s = limit_of(job.options), self.settings.time_limit_s
         watchdog = Watchdog(path, *limits_s, may_wait=self.launcher.may_wait)
+
+        def take_output(data: bytes) -> None:
+            output.feed(data)
+            if progress:
+                progress.show(output.lines)
+
+        def take_error(data: bytes) -> None:
+            if progress:
+                progress.clear()
+            error.feed(data)
+
         try:
             with watchdog:
                 outcome = process.run(
                     self._command(job, path),
                     {**os.environ, **job.environment},
-                    watchdog.observing(output.feed),
-                    watchdog.observing(error.feed),
+                    watchdog.observing(take_output),
+                    watchdog.observing(take_error),
                     requests,
                     why_end=lambda times: watchdog(times) or why_end(times),
                 )
+            take_error(b"")
             output.finish()
             error.finish()
         finally:
             kept = record_file.end_job(path)
         launcher = Path(self.launcher.program).name
         ended = EndedJob(outcome, launcher, output, error, kept, watchdog.lost)
-        return self._result(job, ended, next(iter(requests), outcome.interrupted))
+        result = self._result(job, ended, next(iter(requests), outcome.interrupted))
+        return replace(result, rows=output.lines if progress else ())
 
     def _wait_for_quiet(self, requests: list[int]) -> Result | None:
         """None as soon as the cores of this machine are quiet, or its load cannot be read."""

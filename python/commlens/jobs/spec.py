@@ -77,6 +77,11 @@ class Options(dict[str, Optional[str]]):
         """The value of an option; empty where it has none or is not there."""
         return self.get(name) or ""
 
+    @property
+    def has_tables(self) -> bool:
+        """Whether the output is tables: not for programs."""
+        return self.text("format") in ("", "table")
+
 
 @dataclass(frozen=True)
 class Allocation:

@@ -14,6 +14,7 @@ from commlens.base.errors import Status, say, status_text
 from commlens.base.terminal import echo
 from commlens.base.text import format_bytes, plural
 from commlens.compare.references import Beside, nearest
+from commlens.jobs.progress import plain
 from commlens.jobs.run import JobRun, Ran
 from commlens.jobs.spec import JobSpec, Options
 from commlens.knowledge.secrets import mask_words
@@ -29,6 +30,15 @@ def print_run(ran: Ran, *, wide: bool) -> None:
     """Prints the tables of a benchmark, and how many records are where."""
     _print_tables(ran.records, ran.specs[0].options, partial(show.show, ran.records, wide=wide))
     _print_count(ran)
+
+
+def print_rows(ran: Ran) -> None:
+    """Prints the rows that were shown as progress, where no table will have them: after an
+    interruption all, else those of launches without a record."""
+    for result in ran.results:
+        if ran.interruption or not result.records:
+            for row in result.rows:
+                echo(plain(row))
 
 
 def print_scaling(ran: Ran) -> None:
@@ -79,11 +89,10 @@ def _print_tables(
 ) -> None:
     """The tables, unless the output is for programs; for the format of DFT-FE the nearest published
     lines."""
-    form = options.text("format")
-    if form == "dftfe":
+    if options.text("format") == "dftfe":
         for line in published_lines(records):
             echo(line)
-    if records and form in ("", "table"):
+    if records and options.has_tables:
         console = show.console()
         for print_table in tables:
             console.print()

@@ -39,10 +39,8 @@ def test_two_runs_in_a_second_do_not_share_a_file(commlens: Commlens) -> None:
 @pytest.mark.parametrize("wide", [[], ["--wide"]])
 def test_the_tables_at_the_end_are_those_of_show(commlens: Commlens, wide: list[str]) -> None:
     run = commlens("run", "latency", *wide)
-    live, _, tables = run.stdout.partition("row 2\n")
-    assert live == "row 0\nrow 1\n"
-    assert tables.strip()
-    assert tables.strip() == commlens("show", "results", *wide).stdout.strip()
+    assert run.stdout.strip()
+    assert run.stdout.strip() == commlens("show", "results", *wide).stdout.strip()
 
 
 @pytest.mark.parametrize(("words", "environment", "expected"), cases("command lines of dry runs"))
@@ -111,7 +109,7 @@ def test_several_launches_are_jobs_of_one_file(commlens: Commlens) -> None:
     said = [f"commlens: latency, launch {start} of 3" for start in (1, 2, 3)]
     assert run.stderr.splitlines() == [*said, f"commlens: 9 records in {file}"]
     assert len({record.start.start for record in kept(file)}) == 3
-    assert run.stdout.startswith("row 0\nrow 1\nrow 2\n" * 3)
+    assert "row" not in run.stdout, "the table has them"
 
 
 @pytest.mark.parametrize("command", ["run", "compare", "tune"])

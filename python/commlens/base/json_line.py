@@ -28,6 +28,7 @@ _WORDS = {
     "`array`": "a list",
     "`object`": "an object",
     "`null`": "null",
+    "`float | null`": "a number or null",
 }
 
 

@@ -219,6 +219,10 @@ class Profile(ProfileStruct, frozen=True):
         for name, values in arrays.items():
             if len(values) != entries:
                 raise ValueError(f"{name}: {len(values)} values for {entries} ranks")
+        for function in self.functions:
+            limits = zip(function.time_s, self.total_s, self.placement)
+            if any(time > place.threads * (2 * total + 0.1) for time, total, place in limits):
+                raise ValueError(f"functions: time_s of {function.name} is longer than total_s")
         if any(max(peer.sender, peer.receiver) >= self.ranks for peer in self.peers):
             raise ValueError(f"peers: a rank that is none of {self.ranks}")
 

@@ -77,12 +77,14 @@ class Room:
 
 def load(paths: Iterable[Path], tell: Tell = lambda _: None) -> Loaded:
     """The records and profiles in the files, and in the *.jsonl files of the folders. A file may be
-    a report, which has its records in it.
+    a report, which has its records in it. One that is named twice, by itself and by its folder, is
+    read once.
 
     Raises CommlensError for a file that cannot be read and for a folder without records.
     """
     loaded = Loaded()
-    for _, contents in load_each(paths, tell=tell):
+    files = {os.path.realpath(file): file for path in paths for file in _files(path)}
+    for _, contents in load_each(files.values(), tell=tell):
         loaded.extend(contents)
     return loaded
 
@@ -202,7 +204,9 @@ class _Reader:
         if not isinstance(value, str):
             raise ValueError("a start is named by a text")
         if value not in self._launches:
-            raise ValueError(f"its start '{value}' is not in this file before it")
+            raise ValueError(
+                f"its start '{value}' is not in this file before it, or could not be read"
+            )
         return self._launches[value]
 
 

@@ -85,7 +85,7 @@ def test_results_are_read_as_they_were_written() -> None:
     [
         *cases("lines that are no records"),
         (lines([make_record(status="fine")])[1], "(status: Invalid enum value 'fine')"),
-        (lines([make_record(backend="hip")])[1], "is not in this file before it)"),
+        (lines([make_record(backend="hip")])[1], "before it, or could not be read)"),
     ],
 )
 def test_a_bad_line_is_reported_with_its_number_and_the_rest_is_read(
@@ -121,9 +121,15 @@ def test_a_start_belongs_to_its_file(tmp_path: Path) -> None:
     (tmp_path / "b.jsonl").write_text(line)
     loaded = load([tmp_path])
     assert [launch.start for launch in loaded.launches] == ["one"]
-    missing = "start: its start 'one' is not in this file before it"
+    missing = "start: its start 'one' is not in this file before it, or could not be read"
     problem = f"{tmp_path / 'b.jsonl'}:1: not a record of schema 2 ({missing})"
     assert (loaded.records, loaded.problems) == ([], [problem])
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    file = write(tmp_path / "records.jsonl", make_record())
+    (tmp_path / "link.jsonl").symlink_to(file)
+    assert len(load([file, tmp_path, file]).records) == 1
 
 
 def test_a_start_may_be_repeated_but_not_changed() -> None:

@@ -10,9 +10,10 @@ OSU prints the mean over all repetitions of a size. So does commlens with --batc
 start. Write as many repetitions as OSU has by default: 10,000 round trips up to 8 KiB and 1,000
 above.
 
-osu_allreduce times each operation after a barrier and prints the mean over the ranks, where
-commlens times operations back to back and takes the slowest rank. It sums from one buffer to
-another: write --out-of-place, and --dtype f32 or i32.
+osu_allreduce has a barrier after each operation, outside the timed region, where commlens times
+operations back to back. It is run with -f: each rank has its mean over the repetitions, and the
+largest of these is taken, as commlens takes the slowest rank. It sums from one buffer to another:
+write --out-of-place, and --dtype f32 or i32.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ _OPERATIONS = {
     "allreduce": "allreduce",
 }
 _VERSION = re.compile(r"#.* v(\d[\w.]{0,20})\s*", re.ASCII)  # OSU MPI Latency Test v7.4
-_LINE = re.compile(r"(\d{1,15})\s+(\d{1,15}(?:\.\d{1,9})?)", re.ASCII)
+_NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
+_LINE = re.compile(rf"(\d{{1,15}})\s+({_NUMBER})", re.ASCII)
+# size, mean over the ranks, least, largest, repetitions
+_FULL_LINE = re.compile(rf"(\d{{1,15}})\s+{_NUMBER}\s+{_NUMBER}\s+({_NUMBER})\s+\d+", re.ASCII)
 _SINGLE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 --repeat N"
 
 
@@ -62,7 +66,7 @@ def plan(request: Request) -> Plan:
     program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
     command = [str(program), "-m", f"{least}:{most}", "-i", str(repeat), "-x", str(warmup)]
     return Plan(
-        command=[*command, *_type_of(request)],
+        command=[*command, *_of_allreduce(request)],
         harness=Harness(timing="batch", repeat=repeat, warmup=warmup, batches=1),
         operation=_OPERATIONS[request.benchmark],
         cases=len(sizes),
@@ -76,8 +80,8 @@ def _versions(line: str) -> Mapping[str, str]:
     return {_NAME: version[1]} if version else {}
 
 
-def _type_of(request: Request) -> list[str]:
-    """The option for what is summed. Raises CommlensError for what OSU does not do."""
+def _of_allreduce(request: Request) -> list[str]:
+    """What is summed, and all columns. Raises CommlensError for what OSU does not do."""
     if request.benchmark != "allreduce":
         return []
     if "out-of-place" not in request.options:
@@ -85,16 +89,17 @@ def _type_of(request: Request) -> list[str]:
     name = request.needed("dtype", f"write one of: {', '.join(_TYPES)}")
     if name not in _TYPES:
         raise CommlensError(f"--dtype {name}: for OSU write one of: {', '.join(_TYPES)}")
-    return ["-T", _TYPES[name]]
+    return ["-T", _TYPES[name], "-f"]
 
 
 def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterator[Figures]:
     """Of these sizes, each once. Raises CommlensError for any other output."""
     program, wanted = _PROGRAMS[request.benchmark], set(sizes)
+    layout = _FULL_LINE if request.benchmark == "allreduce" else _LINE
     for line in lines:
         if not line or line.startswith("#"):
             continue
-        match = _LINE.fullmatch(line)
+        match = layout.fullmatch(line)
         if match is None:
             said = f"{program} has printed '{line[:80]}', which is no size with a figure"
             raise CommlensError(said, Status.FAILED)

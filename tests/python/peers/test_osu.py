@@ -22,6 +22,12 @@ LATENCY = """
 4                   0.240000
 """
 BANDWIDTH = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1024     2048.000000\n"
+ALLREDUCE = """
+# OSU MPI Allreduce Latency Test v7.4
+# Datatype: MPI_FLOAT.
+# Size         Avg Latency(us)     Min Latency(us)     Max Latency(us)  Iterations
+4                     0.220000            0.200000            0.240000         100
+"""
 OPTIONS = ("--batches", 1, "--repeat", 100, "--warmup", 10)
 
 
@@ -91,6 +97,24 @@ def test_osu_is_asked_for_the_same_measurement(home: Path, tmp_path: Path) -> No
     program(home / "osu_latency", f'echo "$@" > {words}')
     run("osu.py", "latency", "--bytes", "8:1K:x8", *OPTIONS)
     assert words.read_text().split() == ["-m", "8:1024", "-i", "100", "-x", "10"]
+
+
+def test_an_allreduce_is_that_of_the_slowest_rank(home: Path, tmp_path: Path) -> None:
+    words, path = tmp_path / "words", tmp_path / "records.jsonl"
+    printing(home / "printed", ALLREDUCE)
+    program(home / "osu_allreduce", f'echo "$@" > {words}; exec {home / "printed"}')
+    options = ("--bytes", 4, "--dtype", "f32", "--out-of-place", *OPTIONS)
+    ended = run("osu.py", "allreduce", *options, "--record", path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert words.read_text().split()[-3:] == ["-T", "mpi_float", "-f"]
+    (record,) = load([path]).records
+    assert math.isclose(record.statistics["time_us"].median, 0.24)
+
+
+def test_an_allreduce_without_its_slowest_rank_is_refused(home: Path) -> None:
+    printing(home / "osu_allreduce", "4   0.22\n")
+    options = ("--bytes", 4, "--dtype", "f32", "--out-of-place", *OPTIONS)
+    assert "which is no size" in refusal(1, "osu.py", "allreduce", *options)
 
 
 def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:

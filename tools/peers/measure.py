@@ -2,10 +2,12 @@
 """Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
 docs/gather-scatter-measured.md.
 
-    tools/peers/measure.py OUT [--launches 15] [--only osu|gslib|nccl]
+    tools/peers/measure.py OUT [--launches 15] [--only osu|gslib|nccl] [--benchmarks NAME...]
+                           [--env NAME=VALUE]
 
 Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
-`commlens compare --format json` says, each with its command line. Without --only osu and gslib.
+`commlens compare --format json` says, each with its command line. Without --only osu and gslib;
+with --benchmarks only these; with --env both sides have this variable, and the command line too.
 
 osu, gslib: needs OSU_HOME and GSLIB_HOME (build-osu.sh, build-gslib.sh). About 10 minutes with
 7 launches.
@@ -20,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -38,7 +41,7 @@ OSU = (
     ("bidirectional-bandwidth", "1:8K", 100, 10, ""),
     ("bidirectional-bandwidth", "16K:4M", 20, 2, ""),
     ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
-    ("allreduce", "16K:1M", 100, 10, "--dtype f32 --out-of-place"),
+    ("allreduce", "16K:4M", 100, 10, "--dtype f32 --out-of-place"),
 )
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
@@ -70,7 +73,7 @@ PEERS = {"osu": osu, "gslib": gslib, "nccl": nccl}
 WITHOUT_GPUS = ("osu", "gslib")
 
 
-def compared(peer: str, launches: int, run: list[str]) -> dict[str, object]:
+def compared(peer: str, launches: int, env: list[str], run: list[str]) -> dict[str, object]:
     at = run.index("--")
     command = [
         *("compare", "--run", *run[:at], "--a", f"COMMLENS_BENCH=tools/peers/{peer}.py"),
@@ -84,13 +87,18 @@ def compared(peer: str, launches: int, run: list[str]) -> dict[str, object]:
         ),
         *run[at:],
     ]
-    print("commlens", *command, file=sys.stderr, flush=True)
+    shown = [*env, "commlens", *command]
+    print(*shown, file=sys.stderr, flush=True)
     done = subprocess.run(
-        [sys.executable, "-m", "commlens", *command], cwd=TOP, stdout=subprocess.PIPE, check=False
+        [sys.executable, "-m", "commlens", *command],
+        cwd=TOP,
+        env={**os.environ, **dict(setting.split("=", 1) for setting in env)},
+        stdout=subprocess.PIPE,
+        check=False,
     )
     if done.returncode:
         sys.exit(f"commlens compare has ended with status {done.returncode}")
-    return {"command": ["commlens", *command], **json.loads(done.stdout)}
+    return {"command": shown, **json.loads(done.stdout)}
 
 
 def main() -> None:
@@ -100,12 +108,16 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--launches", type=int, default=15)
     parser.add_argument("--only", choices=PEERS)
+    parser.add_argument("--benchmarks", nargs="+", default=[])
+    parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
     for name in [options.only] if options.only else WITHOUT_GPUS:
         path, documents = options.out / f"peers-{name}.json", []
         for run in PEERS[name]():
-            documents.append(compared(name, options.launches, run))
+            if options.benchmarks and run[0] not in options.benchmarks:
+                continue
+            documents.append(compared(name, options.launches, options.env, run))
             path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
 
 

@@ -48,7 +48,7 @@ struct AllreduceOptions {
 
   void resolve(int /*ranks*/) {
     if (count > 0 && !bytes.empty()) {
-      throw UsageError("count", std::to_string(count), "--bytes says another size: give one of the two");
+      throw UsageError("count", std::to_string(count), "--bytes gives the size, too: leave one of the two out");
     }
     if (count == 0) count = default_count;
     if (count > (std::size_t{1} << 60) / size_of(type)) {

@@ -58,9 +58,10 @@ struct PairOptions {
     } else if (ranks == 2 * count) {
       for (int rank = 0; rank < count; ++rank) chosen.push_back({rank, rank + count});
     } else {
-      throw UsageError("ranks", std::to_string(ranks),
+      throw UsageError(pairs == 1 ? "ranks" : "pairs", std::to_string(pairs == 1 ? ranks : pairs),
                        std::to_string(pairs) + (pairs == 1 ? " pair needs " : " pairs need ") +
-                           std::to_string(2 * pairs) + " ranks; start with --ranks " + std::to_string(2 * pairs) +
+                           std::to_string(2 * pairs) + " ranks, not " + std::to_string(ranks) +
+                           "; start with --ranks " + std::to_string(2 * pairs) +
                            (ranks > 1 && ranks % 2 == 0 ? " or with --pairs " + std::to_string(ranks / 2) : ""));
     }
   }

@@ -118,7 +118,8 @@ void SizedMesh::describe(OptionSet& options) {
 
 void SizedMesh::resolve(int ranks) {
   if (!edge.empty() && kershaw.given()) {
-    throw UsageError("edge", std::to_string(edge.values.front()), "--elements says another size: give one of the two");
+    throw UsageError("edge", std::to_string(edge.values.front()),
+                     "--elements gives the size, too: leave one of the two out");
   }
   kershaw.sized_by_elements = edge.empty();
   kershaw.resolve(ranks);

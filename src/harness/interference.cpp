@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cstddef>
 #include <fstream>
@@ -52,6 +53,14 @@ std::vector<int> union_of(const std::vector<std::string>& ranges) {
 
 std::optional<double> known(double value) { return value == unknown ? std::nullopt : std::optional(value); }
 
+/// Nothing where there are fewer.
+template <std::size_t count>
+std::optional<std::array<double, count>> numbers_from(std::istream& stream) {
+  std::array<double, count> numbers{};
+  for (double& number : numbers) stream >> number;
+  return stream ? std::optional(numbers) : std::nullopt;
+}
+
 /// "mpirun" from "mpirun\n"; no byte that a terminal would obey.
 std::string printable(std::string name) {
   std::erase_if(name, [](unsigned char byte) { return byte < ' ' || byte == 0x7f; });
@@ -61,46 +70,46 @@ std::string printable(std::string name) {
 }  // namespace
 
 std::optional<CoreTimes> core_times(std::istream& text, const std::vector<int>& cores, double ticks_per_second) {
+  // In the order of the line; guest and guest_nice, which follow, are part of user and nice.
+  enum Field : std::size_t { user, nice, system, idle, waiting, interrupts, soft_interrupts, stolen, count };
   CoreTimes times;
   std::size_t found = 0;
   for (std::string line; std::getline(text, line) && line.starts_with("cpu");) {
-    std::istringstream fields(line);
+    std::istringstream stream(line);
     std::string name;
-    // guest and guest_nice, which follow, are part of user and nice
-    double user = 0, nice = 0, system = 0, idle = 0, waiting = 0, interrupts = 0, soft = 0, stolen = 0;
-    if (!(fields >> name >> user >> nice >> system >> idle >> waiting >> interrupts >> soft >> stolen)) continue;
+    stream >> name;
+    const auto ticks = numbers_from<count>(stream);
     const std::string number = name.substr(3);
-    if (number.empty() || !std::binary_search(cores.begin(), cores.end(), std::stoi(number))) continue;
-    times.busy_s += (user + nice + system + interrupts + soft) / ticks_per_second;
-    times.stolen_s += stolen / ticks_per_second;
+    if (!ticks || number.empty() || !std::binary_search(cores.begin(), cores.end(), std::stoi(number))) continue;
+    const auto& of = *ticks;
+    times.busy_s += (of[user] + of[nice] + of[system] + of[interrupts] + of[soft_interrupts]) / ticks_per_second;
+    times.stolen_s += of[stolen] / ticks_per_second;
     ++found;
   }
   return found > 0 && found == cores.size() ? std::optional(times) : std::nullopt;
 }
 
 std::optional<ProcessTime> process_time(const std::string& text, double ticks_per_second) {
-  constexpr int used = 11;  // fields between the state and utime; 23 follow stime until the core
+  // From the state on: 10 fields, utime, stime, 23 fields, the core (man 5 proc).
+  enum Field : std::size_t { user = 10, system = 11, core = 35, count = 36 };
   // The name may have spaces and parentheses of its own.
   const auto begin = text.find('(');
   const auto end = text.rfind(')');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
-  std::istringstream fields(text.substr(end + 1));
-  std::string skipped;
-  for (int field = 0; field < used; ++field) fields >> skipped;
-  double user = 0, system = 0;
-  fields >> user >> system;
-  for (int field = 0; field < 23; ++field) fields >> skipped;
-  ProcessTime time{.name = printable(text.substr(begin + 1, end - begin - 1)),
-                   .used_s = (user + system) / ticks_per_second};
-  if (!(fields >> time.core)) return std::nullopt;
-  return time;
+  std::istringstream stream(text.substr(end + 1));
+  std::string state;
+  stream >> state;
+  const auto fields = numbers_from<count>(stream);
+  if (!fields) return std::nullopt;
+  return ProcessTime{.name = printable(text.substr(begin + 1, end - begin - 1)),
+                     .used_s = ((*fields)[user] + (*fields)[system]) / ticks_per_second,
+                     .core = static_cast<int>((*fields)[core])};
 }
 
 std::optional<double> waited_s(const std::string& text) {
-  std::istringstream fields(text);
-  double ran_ns = 0, waited_ns = 0;
-  if (!(fields >> ran_ns >> waited_ns)) return std::nullopt;
-  return waited_ns * 1e-9;
+  std::istringstream stream(text);
+  const auto nanoseconds = numbers_from<2>(stream);
+  return nanoseconds ? std::optional((*nanoseconds)[1] * 1e-9) : std::nullopt;
 }
 
 NodeWatch::NodeWatch(std::vector<int> cores, std::vector<int> job, std::string host, std::filesystem::path proc)

@@ -53,7 +53,7 @@ class ReadingBudget {
  private:
   static constexpr int share = 1000;
   Clock::duration cost_{};
-  Clock::time_point ended_{};
+  Clock::time_point ended_;
 };
 
 /// Watches the cores of a node. One rank of the node has it.

@@ -81,7 +81,11 @@ def test_four_nodes_compute_the_same_as_a_node(cluster: Cluster, benchmarks: lis
         assert hosts == ["n1", "n2", "n3", "n4"]
         assert {place.host for place in single[case].start.placement} == {"n1"}
         assert record.validation.status == single[case].validation.status == "passed", case
-        assert record.validation.elements == single[case].validation.elements, case
+        # As many in each check: how many operations are traced depends on their time.
+        checked = [
+            made.validation.elements / made.validation.checks for made in (record, single[case])
+        ]
+        assert checked[0] == checked[1], case
         tolerance = 1e-4 if record.benchmark == "bps5" else 1e-6  # its smoothers are in single
         for name, values in record.series.items():  # residuals
             assert values == pytest.approx(single[case].series[name], rel=tolerance), (case, name)

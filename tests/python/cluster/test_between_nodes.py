@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from cluster_helpers import Cluster
@@ -95,6 +96,8 @@ def test_a_slow_link_stands_out_of_all_pairs(cluster: Cluster) -> None:
     (record,) = records
     assert record.statistics["bandwidth_GBps"].median < 0.02
     assert "(n2) to" in str(record.facts["slowest_pair"])
-    (finding,) = [entry for entry in findings(records) if entry.code == "slow-pair"]
+    # These nodes share their cores: each takes the ranks of the others for other programs.
+    alone = [msgspec.structs.replace(entry, interference=None) for entry in records]
+    (finding,) = [entry for entry in findings(alone) if entry.code == "slow-pair"]
     assert "n2" in finding.sentence
     assert plot.plot(records, Path("pairs.png")).pictures == [Path("pairs.png")]

@@ -114,7 +114,7 @@ class View:
         is `busy`, and no record of the others: only the rule on busy machines looks at it.
         """
         all_records = records if behaviour is None else records or behaviour.records
-        self.busy = [record for record in all_records if why_busy(record)]
+        self.busy = [record for record in all_records if record.measured and why_busy(record)]
         disturbed = set(map(id, self.busy))
         self.records = [record for record in all_records if id(record) not in disturbed]
         self.profiles = [profile for profile in profiles if not profile.too_short]

@@ -91,8 +91,9 @@ def _waiting(seen: Interference, is_oversubscribed: bool) -> str:
 
 def _shared_gpu(seen: Interference) -> str:
     for gpu in seen.gpus:
-        if gpu.utilization is None or gpu.utilization >= USED_GPU:
+        # Where nobody says how much they use it, they may only hold memory: that is no evidence.
+        if gpu.utilization is not None and gpu.utilization >= USED_GPU:
             names = ", ".join(gpu.processes) or "another process"
-            share = "" if gpu.utilization is None else f" for {gpu.utilization:.0%} of the time"
-            return f"{names} used GPU {gpu.ordinal} of {gpu.host}{share}"
+            used = f"{gpu.utilization:.0%} of the time"
+            return f"{names} used GPU {gpu.ordinal} of {gpu.host} for {used}"
     return ""

@@ -27,7 +27,7 @@ from show_helpers import shown
         ({**QUIET, "switches_per_sample": 5000.0}, ""),
         (
             {**QUIET, "gpus": [{"host": "n1", "ordinal": 3, "processes": ["python"]}]},
-            "python used GPU 3 of n1",
+            "",
         ),
         (
             {**QUIET, "gpus": [{"host": "n1", "ordinal": 0, "processes": [], "utilization": 0.5}]},
@@ -115,6 +115,12 @@ def test_the_finding_names_the_program_and_no_other_looks_at_the_record() -> Non
     assert finding.code == "busy-machine"
     assert "stress used 1.0 of 2 cores of node01" in finding.sentence
     assert "stress" in finding.fix and "--wait-for-quiet 5m" in finding.fix
+
+
+def test_a_wrong_result_is_found_on_a_busy_machine_too() -> None:
+    failed = make_record(status="failed", reason="wrong result: x", interference=BUSY)
+    failed["validation"] |= {"status": "failed", "checks": 1, "message": "x"}
+    assert [finding.code for finding in findings(parsed(failed))] == ["wrong-results"]
 
 
 def test_launches_that_are_shown_as_one_are_busy_if_any_was() -> None:

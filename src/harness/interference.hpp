@@ -64,7 +64,7 @@ class NodeWatch {
   NodeWatch(std::vector<int> cores, std::vector<int> job, std::string host, std::filesystem::path proc = "/proc");
 
   /// Since the last reading that was made; `job_s` is what the job's processes have used since they began, and
-  /// `seconds` the time now, of any clock. Without `busy_cores` where it would be too soon, or nothing can be read.
+  /// `now` is the time of this reading. Without `busy_cores` where it would be too soon, or nothing can be read.
   measure::Interference read(double job_s, Clock::time_point now);
 
  private:

@@ -118,7 +118,7 @@ def _status() -> int:
         say("interrupted by SIGINT")
         return 128 + signal.SIGINT
     except MemoryError:
-        say("there is not enough memory for this (`ulimit -v`, or that of the job, limits it)")
+        say("out of memory (see `ulimit -v` and the memory limit of the job)")
         return Status.FAILED
     except OSError as error:
         say(f"{error.filename}: {reason(error)}" if error.filename else reason(error))

@@ -97,8 +97,8 @@ A suite is a list of benchmarks with their options, and how they are launched:
     "--wait-for-quiet",
     metavar="TIME",
     callback=option.duration,
-    help="Wait up to this time, such as 5m, before each launch until no other program uses the"
-    " cores here; end if one still does.",
+    help="Wait up to this time, such as 5m, before each launch until other programs leave the cores"
+    " of this machine idle; skip the launch, with exit status 1, if they do not.",
 )
 @option.out(help="Folder for the records.")
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")

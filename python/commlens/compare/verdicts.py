@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 from commlens.base.errors import Status, say
@@ -43,11 +42,7 @@ class Row:
     @property
     def medians(self) -> tuple[float, float]:
         """Of each side the median over its records."""
-        medians = [
-            median(record.statistics[self.case.metric.name].median for record in side)
-            for side in (self.case.baseline, self.case.other)
-        ]
-        return medians[0], medians[1]
+        return self.difference.medians
 
     @property
     def why(self) -> str:

@@ -207,7 +207,7 @@ class ErrorFilter(Filter):
             self._hold(line)
         elif sentence := next((_EXPLAINED[known] for known in _EXPLAINED if known in text), ""):
             if sentence not in self._explained:
-                self._pass(f"commlens: {sentence}\n".encode())
+                self._pass(f"commlens: warning: {sentence}\n".encode())
             self._explained.add(sentence)
         elif text and not (text.startswith("commlens: ") and text in self.lines):
             self._pass(line)  # a rank that takes itself for the only one repeats the others

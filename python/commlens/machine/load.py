@@ -37,8 +37,8 @@ def measure_load(seconds: float = INTERVAL_S) -> Load | None:
     """The load of so many seconds from now; None where the system does not tell."""
     allowed = sorted(os.sched_getaffinity(0))
     try:
-        before, used_before = _busy_s(allowed), _used_s()
-        began = time.monotonic()
+        used_before = _used_s()  # which takes time of a core: not between the readings
+        before, began = _busy_s(allowed), time.monotonic()
         time.sleep(seconds)
         elapsed = time.monotonic() - began
         busy, used = _busy_s(allowed) - before, _used_s()

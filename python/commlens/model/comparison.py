@@ -26,6 +26,7 @@ from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import cached_property
 from itertools import product
+from statistics import median
 from typing import Literal, NamedTuple
 
 from commlens.model import rank_test
@@ -123,8 +124,15 @@ class Difference:
         whys = [why_busy(record) for side in self._sides for record in side.values()]
         if not any(whys):
             return
+        # What the same launches measured stays in pairs.
+        are_pairs = self._sides[0].keys() == self._sides[1].keys()
+        busy = {start for side in self._sides for start, record in side.items() if why_busy(record)}
         calm = tuple(
-            {start: record for start, record in side.items() if not why_busy(record)}
+            {
+                start: record
+                for start, record in side.items()
+                if not (start in busy if are_pairs else why_busy(record))
+            }
             for side in self._sides
         )
         if min(map(len, calm)) >= FEWEST_APART:
@@ -136,6 +144,15 @@ class Difference:
     def launches(self) -> tuple[int, int]:
         """The number of launches of each side."""
         return len(self._sides[0]), len(self._sides[1])
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Of each side the median over those launches that count."""
+        before, after = (
+            median(self._statistic(record).median for record in side.values())
+            for side in self._sides
+        )
+        return before, after
 
     @cached_property
     def basis(self) -> Basis:

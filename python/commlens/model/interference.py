@@ -35,11 +35,6 @@ def why_busy(record: Record) -> str:
     return next(filter(None, map(_why_busy, launches_of(record))), "")
 
 
-def quiet(records: Iterable[Record]) -> list[Record]:
-    """Those of them that nothing disturbed."""
-    return [record for record in records if not why_busy(record)]
-
-
 def programs_of(records: Iterable[Record]) -> Sequence[str]:
     """The names of the programs that disturbed any of them, each once."""
     launches = (launch for record in records for launch in launches_of(record))

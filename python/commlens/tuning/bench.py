@@ -41,6 +41,11 @@ class Budget:
         return used + ((self.seconds if end is None else end) - used) / number
 
 
+def quiet_of(launches: Sequence[Launch]) -> list[Launch]:
+    """Those during which the machine was not busy with something else."""
+    return [launch for launch in launches if not launch.why_busy]
+
+
 @dataclass
 class Bench:
     """What all stages of a search share."""
@@ -58,7 +63,8 @@ class Bench:
     @property
     def reference(self) -> Reference | None:
         """The default's values; where it fails, those of the first choice that was measured."""
-        if default := Reference.of([launch.values for launch in self.ok(DEFAULT)], is_default=True):
+        launches = quiet_of(self.ok(DEFAULT)) or self.ok(DEFAULT)
+        if default := Reference.of([launch.values for launch in launches], is_default=True):
             return default
         others = [launch.values for launch in self.launches.done if launch.values]
         return Reference.of(others[:1], is_default=False)
@@ -78,12 +84,19 @@ class Bench:
         tuned = [slot for slot in reference.medians if slot.transport in self.transports]
         return reference.score(values, target.slots if target else tuned)
 
-    def scores(self, choice: Choice, target: Target | None = None, stage: str = "") -> list[float]:
+    def scores(
+        self,
+        choice: Choice,
+        target: Target | None = None,
+        stage: str = "",
+        *,
+        deciding: bool = False,
+    ) -> list[float]:
         """Of each launch of the choice that has measured all; of those during which the machine was
-        busy only where there are no others, and none in a stage, by which is decided."""
+        busy only where there are no others, and none where a verdict follows (`deciding`)."""
         launches = self.ok(choice, stage)
-        quiet = [launch for launch in launches if not launch.why_busy]
-        chosen = quiet if quiet or stage else launches
+        quiet = quiet_of(launches)
+        chosen = quiet if quiet or deciding else launches
         scores = (self.score_of(launch.values, target) for launch in chosen)
         return [score for score in scores if score is not None]
 
@@ -164,15 +177,16 @@ class Bench:
         """Launches each so often in this stage, as far as the time allows; and as often again where
         the machine was busy."""
         for number in range(2 * times):
+            quiet = (quiet_of(self.launches.find(choice, stage)) for choice in choices)
+            if number >= times and all(len(launches) >= times for launches in quiet):
+                break
             for choice in choices:
-                made = self.launches.find(choice, stage)
-                quiet = sum(not launch.why_busy for launch in made)
-                enough = len(made) > number if number < times else quiet >= times
-                if not enough and self.has_time(until):
+                made = len(self.launches.find(choice, stage))
+                if made <= number and self.has_time(until):
                     self.launch(stage, choice, **how)
 
-    def why_busy(self, stage: str) -> str:
-        """What kept the machine busy in the stage; empty where it was quiet."""
+    def why_busy(self, stage: str = "") -> str:
+        """What kept the machine busy in the stage, or in any; empty where it was quiet."""
         launches = self.launches.find(None, stage)
         return next((launch.why_busy for launch in launches if launch.why_busy), "")
 

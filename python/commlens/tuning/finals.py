@@ -80,7 +80,9 @@ def _final(bench: Bench, target: Target, launches: int, until: float) -> Final:
     ranked = sorted(bench.ranked(target), key=lambda entry: (entry[0], len(entry[1])))
     good = [choice for score, choice in ranked if choice and score < least]
     if not good:
-        return Final(target, DEFAULT, Verdict.SAME)
+        busy = bench.why_busy()
+        verdict = Verdict.INCONCLUSIVE if busy else Verdict.SAME
+        return Final(target, DEFAULT, verdict, why_busy=busy)
     winner = _selected(bench, target, good[: _ROUNDS[0][0]], until)
     stage = f"final {target.name}: {bench.space.text(winner)}"
     default = bench.known(DEFAULT)
@@ -110,7 +112,10 @@ def verdict_between(
 ) -> tuple[Verdict, Ratio | None, tuple[list[float], list[float]]]:
     """Whether the second choice is faster than the first; the interval of their ratio, and the
     logarithms of their scores, one of each launch."""
-    before, after = (list(map(math.log, bench.scores(choice, target, stage))) for choice in choices)
+    before, after = (
+        list(map(math.log, bench.scores(choice, target, stage, deciding=True)))
+        for choice in choices
+    )
     interval = interval_over_launches(before, after)
     has_test = min(len(before), len(after)) >= rank_test.FEWEST
     p_value = rank_test.u_test(before, after) if has_test else 0.0

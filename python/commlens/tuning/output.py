@@ -163,6 +163,9 @@ def verdict_text(bench: Bench, final: Final) -> str:
         tried, values = bench.tried
         if not tried:
             return f"{name}: none of {plural(values, 'value')} was tried: take a longer --budget"
+        if final.why_busy:
+            return (f"{name}: the machine was busy ({final.why_busy}): that nothing was better than"
+                    " the default says little; search again when it is idle")  # fmt: skip
         better = f"nothing was better than the default, of {tried} of {plural(values, 'value')}"
         return f"{name}: {better} that were tried; leave the settings as they are"
     if min(final.launches[1:] if final.default_fails else final.launches) < FEWEST_APART:

@@ -149,18 +149,6 @@ def sentences(code: str, view: View) -> list[str]:
     return [finding.sentence for finding in outcome(code, view).findings]
 
 
-@pytest.mark.parametrize(("backend", "program"), [("cuda", "nvidia-smi"), ("hip", "rocm-smi")])
-@pytest.mark.parametrize("code", ["gpu-clocks-changed", "gpu-power-limit-lowered"])
-def test_a_fix_names_the_program_of_the_vendor(code: str, backend: str, program: str) -> None:
-    for given in cases_records.CASES[code].speaks.values():
-        lines = [
-            {**line, "start": {**line["start"], "backend": backend}}
-            for line in map(with_samples, given())
-        ]
-        (finding,) = RULES[code, False].outcome(View(parsed(*lines))).findings
-        assert f"`{program} " in finding.fix
-
-
 def test_sentences_on_a_machine_that_is_ill() -> None:
     bad = recorded_machine("v100-node")
     assert sentences("gpu-memory-errors", bad) == [

@@ -87,6 +87,15 @@ def test_busy_launches_decide_nothing(busy: tuple[int, int]) -> None:
     assert "the machine was busy: stress used 1.0 of 2 cores" in difference.why_tie
 
 
+def test_of_launches_that_both_sides_share_a_pair_is_left_out() -> None:
+    first = launches(*[2.0] * 4)
+    first[0]["interference"] = BUSY
+    lists = parsed(*first), parsed(*launches(*[3.0] * 4, transport="staged"))
+    difference = Difference(*lists, lists[0][0].start.metrics["latency_us"])
+    assert (difference.launches, difference.basis) == ((3, 3), "samples")
+    assert difference.verdict is Verdict.SLOWER and difference.medians == (2.0, 3.0)
+
+
 def test_a_tie_amid_the_work_of_others_is_none() -> None:
     same = launches(*[2.0] * 6, name="one"), launches(*[2.0] * 6, name="other")
     for record in same[1]:

@@ -57,10 +57,10 @@ def test_launches_amid_the_work_of_others_are_made_again(tmp_path: Path) -> None
     machine = Machine(two_good_ones, noise=0.01, is_busy=lambda number: number % 4 == 0)
     search = search_of(machine, settings(A, B, C), tmp_path)
     (final,) = tuned(search)
-    assert final.is_recommended and final.launches == (5, 5), "quiet ones"
+    assert final.is_recommended and min(final.launches) >= 5, "quiet ones"
     assert "stress used 1.0" in final.why_busy
     stages = [launch for launch in search.bench.launches.done if launch.stage.startswith("final")]
-    assert sum(not launch.why_busy for launch in stages) == 10 < len(stages)
+    assert sum(not launch.why_busy for launch in stages) == sum(final.launches) < len(stages)
 
 
 def test_a_busy_machine_names_no_winner(tmp_path: Path) -> None:
@@ -72,6 +72,13 @@ def test_a_busy_machine_names_no_winner(tmp_path: Path) -> None:
     assert text.startswith(
         "mpi: the machine was busy (stress used 1.0 of 2 cores of node01) before"
     )
+
+
+def test_a_busy_machine_does_not_show_that_nothing_is_better(tmp_path: Path) -> None:
+    search = search_of(Machine(nothing_matters, is_busy=lambda number: True), settings(A), tmp_path)
+    (final,) = tuned(search)
+    assert "the machine was busy (stress used 1.0" in verdict_text(search.bench, final)
+    assert not final.is_compared
 
 
 def test_luck_does_not_win(tmp_path: Path) -> None:

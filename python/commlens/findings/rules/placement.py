@@ -160,7 +160,6 @@ def gpu_clocks_changed(view: View, change: float) -> Seen:
             limits = {limit for clock in clocks for limit in clock.limits}
             yield observation(
                 Evidence(text_of(start), (low, high)),
-                which=start.backend,
                 launch=text_of(start),
                 lowest=_least(low),
                 highest=_least(high),
@@ -174,11 +173,7 @@ def gpu_power_limit_lowered(view: View) -> Seen:
         lowered = [place for place in start.placement if place.device and is_lowered(place.device)]
         if lowered and (on_gpu := on_gpu_of(records)):
             yield observation(
-                Evidence(text_of(start), on_gpu),
-                which=start.backend,
-                start=start,
-                lowered=lowered,
-                first=lowered[0],
+                Evidence(text_of(start), on_gpu), start=start, lowered=lowered, first=lowered[0]
             )
 
 

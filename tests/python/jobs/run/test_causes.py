@@ -75,5 +75,6 @@ def test_a_line_that_says_nothing_of_the_job_is_explained_once() -> None:
         output.feed(2 * line + b"another line\n")
         output.finish()
         printed += output.lines
-    sentence = "commlens: Open MPI finds no network interface but the loopback; messages within one"
-    assert printed == [f"{sentence} node are not affected", "another line", "another line"]
+        (sentence,) = explained
+    assert "btl tcp finds no pair of network interfaces" in sentence
+    assert printed == [f"commlens: warning: {sentence}", "another line", "another line"]

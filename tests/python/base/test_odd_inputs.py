@@ -127,7 +127,7 @@ def test_no_memory_is_no_traceback(commlens: Commlens, monkeypatch: pytest.Monke
 
     monkeypatch.setattr("commlens.cli.records.load", load)
     run = commlens("show", "records.jsonl")
-    assert run.returncode == 1 and "not enough memory" in run.stderr
+    assert run.returncode == 1 and "out of memory" in run.stderr
 
 
 @pytest.mark.parametrize("given", ["2", "3"])

@@ -25,7 +25,7 @@ def roles(record: Record) -> dict[str, str]:
         ("osu.py", "osu_bw", "8 4.0\n", "bandwidth --bytes 8 --batches 1"),
         ("osu.py", "osu_bibw", "8 4.0\n", "bidirectional-bandwidth --bytes 8 --batches 1"),
         (
-            *("osu.py", "osu_allreduce", "8 0.4\n"),
+            *("osu.py", "osu_allreduce", "8 0.3 0.2 0.4 2\n"),
             "allreduce --bytes 8 --batches 1 --dtype f32 --out-of-place",
         ),
         (

@@ -69,6 +69,13 @@ CaseLoop::CaseLoop(const Parameters& parameters, std::vector<device::Memory> mem
                    const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate)
     : parameters_(parameters),
       memories_(std::move(memories)),
+      estimate_(estimate),
+      setup_{.communicator = parameters.communicator,
+             .device = parameters.device,
+             .memory = memories_[static_cast<std::size_t>(parameters.communicator.rank())],
+             .gpu_aware_mpi_off = parameters.settings.gpu_aware_mpi_off,
+             .buffers = estimate.buffers + Run::slack,
+             .is_named = parameters.settings.transports != "all"},
       resources_{.settings = parameters.settings,
                  .communicator = parameters.communicator,
                  .device = parameters.device,
@@ -77,48 +84,52 @@ CaseLoop::CaseLoop(const Parameters& parameters, std::vector<device::Memory> mem
                  .metrics = parameters.start.benchmark.metrics,
                  .blas = [this](device::Memory memory) -> device::Blas& { return blas(memory); },
                  .retained = retained_} {
-  make_transports(transports, estimate);
-  allocate(estimate);
-}
-
-void CaseLoop::make_transports(const std::vector<const transport::Description*>& transports,
-                               const MemoryEstimate& estimate) {
-  const auto& communicator = parameters_.communicator;
-  const transport::Setup setup{.communicator = communicator,
-                               .device = parameters_.device,
-                               .memory = memories_[static_cast<std::size_t>(communicator.rank())],
-                               .gpu_aware_mpi_off = parameters_.settings.gpu_aware_mpi_off,
-                               .buffers = estimate.buffers + Run::slack,
-                               .is_named = parameters_.settings.transports != "all"};
   for (const auto* description : transports) {
-    Participant participant{.description = description,
-                            .unsupported = communicator.first(description->unsupported(setup))};
-    if (participant.unsupported.empty()) {
-      Monitor::status(fmt::format("setting up the transport {}", description->name));
-      const Stopwatch stopwatch;
-      try {
-        participant.transport = description->make(setup);
-      } catch (const std::exception& error) {
-        parameters_.fail(error);
-      }
-      participant.setup_s = communicator.maximum(stopwatch.seconds());
-    }
-    participants_.push_back(std::move(participant));
+    participants_.push_back(
+        {.description = description, .unsupported = parameters.communicator.first(description->unsupported(setup_))});
   }
 }
 
-void CaseLoop::allocate(const MemoryEstimate& estimate) {
+std::size_t CaseLoop::records(const std::vector<CaseGroup>& groups) const {
+  std::size_t cases = 0;
+  for (const CaseGroup& group : groups) cases += group.size();
+  std::size_t records = 0;
+  for (const Participant& participant : participants_) {
+    records += participant.unsupported.empty() ? cases : std::min<std::size_t>(cases, 1);
+  }
+  return records;
+}
+
+void CaseLoop::prepare() {
+  make_transports();
+  allocate();
+}
+
+void CaseLoop::make_transports() {
+  for (Participant& participant : participants_) {
+    if (!participant.unsupported.empty()) continue;
+    Monitor::status(fmt::format("setting up the transport {}", participant.description->name));
+    const Stopwatch stopwatch;
+    try {
+      participant.transport = participant.description->make(setup_);
+    } catch (const std::exception& error) {
+      parameters_.fail(error);
+    }
+    participant.setup_s = parameters_.communicator.maximum(stopwatch.seconds());
+  }
+}
+
+void CaseLoop::allocate() {
   Monitor::status("allocating memory");
   const Stopwatch stopwatch;
   auto& device = parameters_.device;
-  const auto memory = memories_[static_cast<std::size_t>(parameters_.communicator.rank())];
-  const std::size_t bytes = static_cast<std::size_t>(estimate.buffers) + Run::slack;
-  arena_ = device.allocate(memory, bytes);
+  const std::size_t bytes = static_cast<std::size_t>(estimate_.buffers) + Run::slack;
+  arena_ = device.allocate(setup_.memory, bytes);
   for (Participant& participant : participants_) {
     if (participant.transport) participant.arena = participant.transport->allocate(bytes);
   }
-  if (estimate.staging > 0) {
-    staging_ = device.allocate(device.staging_memory(), static_cast<std::size_t>(estimate.staging) + Run::slack);
+  if (estimate_.staging > 0) {
+    staging_ = device.allocate(device.staging_memory(), static_cast<std::size_t>(estimate_.staging) + Run::slack);
   }
   allocation_s_ = parameters_.communicator.maximum(stopwatch.seconds());
 }

@@ -1,6 +1,7 @@
 // Runs the cases of a benchmark over the transports of a start, and keeps, shows and counts their records.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <map>
@@ -64,11 +65,15 @@ class CaseLoop {
     std::function<void(const std::exception&)> fail;  ///< ends the job: does not return
   };
 
-  /// Collective: makes the transports and allocates the memory. `memories` are by rank.
+  /// Collective: asks which transports are supported. `memories` are by rank.
   CaseLoop(const Parameters& parameters, std::vector<device::Memory> memories,
            const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate);
   CaseLoop(CaseLoop&&) = delete;
 
+  /// How many there are when all groups have run.
+  [[nodiscard]] std::size_t records(const std::vector<CaseGroup>& groups) const;
+  /// Collective: makes the transports and allocates the memory.
+  void prepare();
   /// Collective: each case over every transport.
   void run(const CaseGroup& group);
   /// Says on rank 0 what failed or was skipped.
@@ -85,8 +90,8 @@ class CaseLoop {
     double setup_s = 0;
   };
 
-  void make_transports(const std::vector<const transport::Description*>& transports, const MemoryEstimate& estimate);
-  void allocate(const MemoryEstimate& estimate);
+  void make_transports();
+  void allocate();
   [[nodiscard]] measure::Record start_record(const Case& variant, const Participant& participant) const;
   void run(const Case& variant, Participant& participant, measure::Record& record);
   /// Keeps the last of them.
@@ -95,6 +100,8 @@ class CaseLoop {
 
   Parameters parameters_;
   std::vector<device::Memory> memories_;
+  MemoryEstimate estimate_;
+  transport::Setup setup_;
   /// All buffers of a benchmark are in this one, at every size: as in an application, memory is allocated once. An MPI
   /// library that keeps what it has learned of an address (registrations, IPC handles) meets each address once. A
   /// transport that makes such memory itself has its own.

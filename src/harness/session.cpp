@@ -134,8 +134,6 @@ Exit Session::execute(Benchmark& benchmark) {
   require_memory(benchmark, plan, estimate, transports);
   const auto trace = open_trace(benchmark.options().trace());
   start_.benchmark = benchmark.declaration();
-  if (output_) output_->begin(start_);
-
   CaseLoop loop({.settings = settings_,
                  .communicator = communicator_,
                  .device = *device_,
@@ -148,6 +146,9 @@ Exit Session::execute(Benchmark& benchmark) {
                  .blas_threads = blas_threads_,
                  .fail = [this](const std::exception& error) { fail(error); }},
                 memories, transports, estimate);
+  start_.records = loop.records(cases);
+  if (output_) output_->begin(start_);
+  loop.prepare();
   for (const CaseGroup& group : cases) loop.run(group);
   if (output_) output_->end();
   return loop.exit_status();

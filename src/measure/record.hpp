@@ -74,6 +74,7 @@ struct Start {
   int ranks = 0;
   int nodes = 0;
   std::vector<std::string> transports;  ///< of this build, in the order in which they are shown
+  std::size_t records = 0;              ///< that are written where no rank ends early
   std::vector<Placement> placement;
   std::vector<std::string> notes;  ///< what was chosen where the user left it open
   std::map<std::string, std::string> versions;

@@ -255,6 +255,7 @@ std::string start_line(const Start& start) {
                   {"ranks", start.ranks},
                   {"nodes", start.nodes},
                   {"transports", start.transports},
+                  {"records", start.records},
                   {"placement", std::move(placement)},
                   {"notes", start.notes},
                   {"versions", start.versions},

@@ -18,7 +18,7 @@ _DECLARED = _SAMPLES["declarations"]
 METRICS: dict[str, list[str]] = _DECLARED["metrics"]  # label, unit, which is better
 _OF_START = (
     "start", "backend", "nodes", "transports", "placement", "warnings", "notes", "versions",
-    "environment", "settings", "command",
+    "environment", "settings", "command", "records",
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ class Kept:
     problems: list[str] = field(default_factory=list)  # lines that are no records
     failure: str = ""  # why they are not where they should be
     nodes: int = 1  # of the job, where it came so far
+    expected: int = 0  # records that it was to write, where it came so far
 
     def __str__(self) -> str:
         if not self.records:
@@ -83,7 +84,8 @@ class RecordFile:
         if path.exists():
             loaded = load([path])
             nodes = max((start.nodes for start in loaded.launches), default=1)
-            kept = Kept(loaded.records, path, loaded.problems, nodes=nodes)
+            expected = sum(start.records or 0 for start in loaded.launches)
+            kept = Kept(loaded.records, path, loaded.problems, nodes=nodes, expected=expected)
         if kept.records or kept.problems:
             if path == self.path:
                 return kept

@@ -194,8 +194,9 @@ class Session:
             self._say(f"{because}; {kept}")
             why = Status.FAILED if ended.lost_node else Status.STALLED
             return Result(worst([why, status]), kept, counted=True, reason=because)
-        if outcome.status == 0 and not kept.records and not kept.problems:
-            reason = self._not_run(job, ended.launcher)
+        is_short = len(kept.records) < max(1, kept.expected)
+        if outcome.status == 0 and is_short and not kept.problems:
+            reason = self._not_run(job, ended)
             self._say(f"{reason}; {kept}")
             return Result(Status.FAILED, kept, counted=True, reason=reason)
         if outcome.status == 0:
@@ -220,8 +221,12 @@ class Session:
         if not self.settings.silent:
             say(message)
 
-    def _not_run(self, job: JobSpec, launcher: str) -> str:
-        """The message on a launcher that has done something else than to run the program."""
+    def _not_run(self, job: JobSpec, ended: EndedJob) -> str:
+        """The message on status 0 of a launcher under which the program has not come to its end."""
+        launcher = ended.launcher
+        if expected := ended.kept.expected:
+            written = len(ended.kept.records)
+            return causes.of_job("left", launcher=launcher, written=written, expected=expected)
         if job.launcher_arguments:
             arguments = shlex.quote(shlex.join(mask_words(job.launcher_arguments)))
             return causes.of_job("program-not-run", launcher=launcher, arguments=arguments)

@@ -167,6 +167,7 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     settings: list[str]
     command: list[str]
     warnings: list[str] = []
+    records: Absent[Count] = None
 
     def __post_init__(self) -> None:
         """Checks what types cannot express."""
@@ -199,6 +200,7 @@ class Start:
         self.backend, self.ranks, self.nodes = line.backend, line.ranks, line.nodes
         self.transports, self.placement = line.transports, line.placement
         self.warnings, self.notes = line.warnings, line.notes
+        self.records = line.records
         self.versions, self.environment = line.versions, mask_variables(line.environment)
         self.settings, self.command = line.settings, mask_words(line.command)
         # What is declared, by name, in the order in which it is shown.

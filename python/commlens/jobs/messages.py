@@ -86,6 +86,12 @@ def lost_node(log: str) -> str:
     return matches[0]["node"] if matches else ""
 
 
+def complaint(log: str) -> str:
+    """Why the launcher could not start the ranks, where it reports that; else empty."""
+    matches = _matches(_all("complaint"), log)
+    return matches[0]["text"] if matches else ""
+
+
 def _matches(patterns: Sequence[str], log: str) -> list[dict[str, str]]:
     """The groups of the patterns that match."""
     return [match.groupdict() for pattern in patterns if (match := re.search(pattern, log))]

@@ -64,6 +64,7 @@ class Launcher(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     deaths: tuple[str, ...] = ()
     departed: tuple[str, ...] = ()
     lost_node: tuple[str, ...] = ()
+    complaint: tuple[str, ...] = ()
 
 
 class Manager(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -10,6 +10,7 @@ from commlens.jobs.messages import (
     ErrorFilter,
     Filter,
     OutputFilter,
+    complaint,
     death,
     departure,
     ending,
@@ -47,8 +48,16 @@ def test_open_mpis_pages_become_a_fact(
 @pytest.mark.parametrize(("name", "number"), [("mpich-segv", 11), ("mpich-kill", 9)])
 def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
     output = filtered(OutputFilter, captured(name))
-    assert death("\n".join(output.held), number) == Death(None, number)
+    died = death("\n".join(output.held), number)
+    assert died == Death(None, number) and died.node == "node"
     assert [line for line in output.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+
+
+@pytest.mark.parametrize(("said", "why"), cases("why MPICH's launcher starts nothing"))
+def test_why_mpichs_launcher_starts_nothing(said: str, why: str) -> None:
+    held = filtered(ErrorFilter, f"{said}\n[mpiexec@n1] main (mpiexec.c:49): the end\n").held
+    assert complaint("\n".join(held)) == why
+    assert complaint("") == ""
 
 
 PAGE = (

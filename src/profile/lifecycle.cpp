@@ -38,6 +38,7 @@ struct sigaction previous_actions[signal_count] = {};
 std::atomic_flag has_ended = ATOMIC_FLAG_INIT;
 std::atomic<pid_t> ending_thread = 0;
 std::atomic<bool> is_end_written = false;
+std::atomic<bool> has_aborted = false;  // MPICH 5's MPI_Abort returns, and the launcher kills the rank afterwards
 
 pid_t this_thread() { return static_cast<pid_t>(syscall(SYS_gettid)); }
 
@@ -247,16 +248,19 @@ void session_ended() {
 }
 
 void finalizing() {
-  if (profile.active && profile.started) write_rank_file(Ending::finalizing);
+  if (profile.active && profile.started && !has_aborted) write_rank_file(Ending::finalizing);
 }
 
 void finalized() {
-  if (profile.active && profile.started) write_rank_file(Ending::finalized);
+  if (profile.active && profile.started && !has_aborted) write_rank_file(Ending::finalized);
   has_ended.test_and_set();
   is_end_written = true;
 }
 
-void aborting() { end(Ending::aborted); }
+void aborting() {
+  has_aborted = true;
+  end(Ending::aborted);
+}
 
 void forget_groups() {
   if (profile.active && profile.started) profile.peers.forget_groups();

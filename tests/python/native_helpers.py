@@ -298,12 +298,24 @@ def start(
 @cache
 def launcher_version() -> str:
     """What mpirun prints of its version."""
+    if not MPIRUN:
+        return ""
     command = [MPIRUN, "--version"]
     return subprocess.run(command, env=_REAL_ENVIRONMENT, capture_output=True, text=True).stdout
 
 
+def is_mpich() -> bool:
+    """Whether mpirun is that of MPICH, which reports no rank, only how one has ended."""
+    return "HYDRA" in launcher_version()
+
+
+def status_of_killed(number: int) -> int:
+    """What mpirun ends with after a rank has died of this signal."""
+    return number if is_mpich() else 128 + number
+
+
 def under_mpirun(ranks: int, *words: object, program: Path = BENCH) -> list[str]:
-    more = [] if "HYDRA" in launcher_version() else ["--oversubscribe"]
+    more = [] if is_mpich() else ["--oversubscribe"]
     return [MPIRUN, *more, "-n", str(ranks), str(program), *_split(words)]
 
 

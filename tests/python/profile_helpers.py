@@ -44,12 +44,14 @@ class Mpi:
     name: str
     library: Path
     folder: Path
+    tools: Path
+    suffix: str  # of its tools, as Debian's have where another MPI is the default
 
     def compile(self, source: str, *options: str, name: str = "") -> Path:
         program = self.folder / f"{name or Path(source).stem}-{self.name}"
         if not program.exists():
             compiler = {".c": "mpicc", ".cpp": "mpicxx", ".f90": "mpif90"}[Path(source).suffix]
-            wrapper = shutil.which(_tool(compiler, self.name))
+            wrapper = shutil.which(f"{compiler}{self.suffix}", path=self.tools)
             if wrapper is None:
                 _lack(f"there is no {compiler} of {self.name}")
             called = subprocess.run([wrapper, "-show"], capture_output=True, text=True).stdout
@@ -63,7 +65,7 @@ class Mpi:
 
     def command(self, *words: object, ranks: int = 2) -> list[str]:
         options = ["--oversubscribe"] if self.name == "openmpi" else []
-        return [_tool("mpirun", self.name), *options, "-n", str(ranks), *map(str, words)]
+        return [f"mpirun{self.suffix}", *options, "-n", str(ranks), *map(str, words)]
 
     def environment(self) -> dict[str, str]:
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
@@ -141,10 +143,6 @@ def _lack(reason: str) -> NoReturn:
     pytest.skip(reason)
 
 
-def _tool(name: str, mpi: str) -> str:
-    return f"{name}.{mpi}" if shutil.which(f"{name}.{mpi}") else name
-
-
 @pytest.fixture(scope="session", params=["openmpi", "mpich"])
 def mpi(request: pytest.FixtureRequest, install: Callable[[str], Mpi]) -> Mpi:
     return install(request.param)
@@ -158,19 +156,26 @@ def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mpi]:
 def _install(name: str, folder: Path) -> Mpi:
     """The MPI with its profiling library. The test is skipped if the MPI is missing."""
     family = {"openmpi": "Open MPI", "mpich": "MPICH"}[name]
-    compiler = shutil.which(_tool("mpicc", name))
-    if compiler is None or ("mpich" in _shown_by(compiler)) != (name == "mpich"):
+    suffixes = [suffix for suffix in ("", f".{name}") if _launcher_of(suffix) == name]
+    compiler = shutil.which(f"mpicc{suffixes[0]}") if suffixes else None
+    if compiler is None:
         _lack(f"{family} is not installed")
+    tools = Path(compiler).parent, suffixes[0]
     built = profile_program.read_library(Path(_BUILT))
     if built is not None and built.mpi.startswith(family):
-        return Mpi(name, built.path, folder)
+        return Mpi(name, built.path, folder, *tools)
     # Without the compiler's name CMake can find another MPI.
     folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]
     configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
     for words in (configure, ["cmake", "--build", str(folder)]):
         subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)
-    return Mpi(name, folder / profile_program.LIBRARY, folder)
+    return Mpi(name, folder / profile_program.LIBRARY, folder, *tools)
 
 
-def _shown_by(compiler: str) -> str:
-    return subprocess.run([compiler, "-show"], capture_output=True, text=True).stdout
+def _launcher_of(suffix: str) -> str:
+    """The name of the MPI that mpirun with this suffix belongs to; empty where there is none."""
+    mpirun = shutil.which(f"mpirun{suffix}")
+    if mpirun is None:
+        return ""
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True).stdout
+    return "mpich" if "HYDRA" in version else "openmpi"

@@ -21,11 +21,13 @@ from native_helpers import (
     Job,
     Jobs,
     foreign_lines,
+    is_mpich,
     native,
     needs_native,
     needs_wrong,
     records_in,
     start,
+    status_of_killed,
     under_commlens,
     under_mpirun,
 )
@@ -83,8 +85,9 @@ def test_a_rank_that_is_killed(rank: int, faults: Jobs) -> None:
     """Nobody but the launcher can say it."""
     future, records = faults[f"die on rank {rank}"]
     job = future.result()
-    assert job.status == 128 + signal.SIGKILL
-    assert f"process rank {rank} " in job.error and "signal 9" in job.error
+    assert job.status == status_of_killed(signal.SIGKILL)
+    assert "signal 9" in job.error + job.output
+    assert is_mpich() or f"process rank {rank} " in job.error
     said = [line.partition(" while ")[0] for line in job.messages]
     assert said in ([], ["commlens: ended by SIGTERM"])
     assert_kept(records)
@@ -94,7 +97,7 @@ def test_a_rank_that_is_killed(rank: int, faults: Jobs) -> None:
 def test_a_rank_that_crashes(rank: int, faults: Jobs) -> None:
     future, records = faults[f"crash on rank {rank}"]
     job = future.result()
-    assert job.status == 128 + signal.SIGSEGV
+    assert job.status == status_of_killed(signal.SIGSEGV)
     assert f"rank {rank} crashed (SIGSEGV) while timing" in job.message
     assert "crash over mpi, bytes 16" in job.message
     assert_kept(records)
@@ -111,6 +114,8 @@ def test_a_rank_that_crashes(rank: int, faults: Jobs) -> None:
     ],
 )
 def test_a_rank_that_leaves_or_whose_call_fails(name: str, said: str, faults: Jobs) -> None:
+    if name == "leave" and is_mpich():
+        pytest.skip("MPICH's launcher reports nothing of it; `commlens run` does")
     future, records = faults[name]
     job = future.result()
     assert job.status == FAILED
@@ -122,7 +127,8 @@ def test_a_rank_that_leaves_or_whose_call_fails(name: str, said: str, faults: Jo
 
 def test_all_ranks_fail_and_one_speaks(records: Path) -> None:
     job = fault(records, "spill", ranks=4)
-    assert job.status == FAILED
+    # MPICH's launcher adds the signals by which it ends ranks.
+    assert job.status & FAILED if is_mpich() else job.status == FAILED
     assert "memory_estimate()" in job.message
     assert records_in(records) == []
 
@@ -196,9 +202,9 @@ def test_the_watchdog_leaves_a_slow_run_alone(records: Path) -> None:
 
 
 COMMAND_FAULTS = {
-    "die": (FAILED, "rank 1 died (signal 9"),
+    "die": (FAILED, f"{'a rank' if is_mpich() else 'rank 1'} died (signal 9"),
     "crash": (FAILED, "rank 1 crashed (SIGSEGV)"),
-    "leave": (FAILED, "rank 1"),
+    "leave": (FAILED, "rank left without" if is_mpich() else "rank 1 left without"),
     "fail": (FAILED, "MPI_Imaginary: no such thing"),
     "stall": (STALLED, f"in MPI_Barrier; rank 1 on {platform.node()} was timing"),
     "stop": (STALLED, f"rank 1 on {platform.node()} was stopped (SIGSTOP"),

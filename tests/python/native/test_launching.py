@@ -4,6 +4,7 @@ asked."""
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -71,15 +72,15 @@ def test_singletons_measure_nothing(tmp_path: Path) -> None:
     [
         ("true", "mpirun ended with status 0, but has not run commlens-bench"),
         ("--help", "mpirun ended with status 0, but has not run commlens-bench"),
-        ("--nonsense", "option"),
-        (";", "was unable to find the specified executable file"),
+        ("--nonsense", "nonsense"),
+        (";", "unable to find the specified executable file|No such file or directory"),
     ],
 )
 def test_a_launcher_that_does_something_else(words: str, said: str, tmp_path: Path) -> None:
     command = [*under_commlens("latency", BRIEFLY), "--launcher-args", words]
     job = start(command, tmp_path, {**AT_ONCE, "COMMLENS_BENCH": str(BENCH)}).wait()
     assert job.status == FAILED
-    assert said in job.message
+    assert re.search(said, job.message)
     assert job.message.endswith("; no record was written")
 
 

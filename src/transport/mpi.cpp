@@ -12,6 +12,7 @@
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/mpi_window.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport {
@@ -81,6 +82,11 @@ class MpiTransport final : public Transport {
     wait_for_stream(stream);
     mpi_calls::barrier(communicator_);
   }
+
+  std::unique_ptr<Window> window(WindowCreation creation, void* data, std::size_t bytes) override {
+    return make_mpi_window(communicator_, creation, data, bytes);
+  }
+  [[nodiscard]] bool has_windows() const override { return true; }
 
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator ranks) override {

@@ -35,18 +35,6 @@ constexpr int tag = 0;
 std::byte* at(void* data, std::size_t offset) { return static_cast<std::byte*>(data) + offset; }
 const std::byte* at(const void* data, std::size_t offset) { return static_cast<const std::byte*>(data) + offset; }
 
-/// Calls `piece(offset, count)` for pieces of at most `longest` that add up to `total`; once, with count 0, if that is
-/// 0.
-template <class Function>
-void in_pieces(std::size_t total, std::size_t longest, Function piece) {
-  std::size_t offset = 0;
-  do {
-    const std::size_t count = std::min(longest, total - offset);
-    piece(offset, static_cast<int>(count));
-    offset += count;
-  } while (offset < total);
-}
-
 MPI_Datatype native(DataType type) {
   return entry_of(std::array{MPI_INT32_T, MPI_FLOAT, MPI_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX}, type);
 }

@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -33,6 +34,18 @@ inline void wait_for_stream(device::Stream& stream) {
 namespace commlens::transport::mpi_calls {
 
 inline constexpr std::size_t longest_message = std::size_t{1} << 30;
+
+/// Calls `piece(offset, count)` for pieces of at most `longest` that add up to `total`; once, with count 0, if that is
+/// 0.
+template <class Function>
+void in_pieces(std::size_t total, std::size_t longest, Function piece) {
+  std::size_t offset = 0;
+  do {
+    const std::size_t count = std::min(longest, total - offset);
+    piece(offset, static_cast<int>(count));
+    offset += count;
+  } while (offset < total);
+}
 
 /// The end of the last piece.
 std::size_t extent(std::span<const Piece> pieces);

@@ -24,6 +24,7 @@
 #include "device/data_type.hpp"
 #include "device/device.hpp"
 #include "transport/communicator.hpp"
+#include "transport/window.hpp"
 
 namespace commlens::transport {
 
@@ -99,6 +100,13 @@ class Transport {
   /// Whether buffers in any host memory are supported, too, by a transport made for other memory. The same on all
   /// ranks.
   [[nodiscard]] virtual bool takes_host_memory() const { return true; }
+  /// A window over `bytes` at `data` of each rank, or of memory that the window has made. Collective. It must not
+  /// outlive the transport and `data`. nullptr if has_windows() is false.
+  virtual std::unique_ptr<Window> window(WindowCreation /*creation*/, void* /*data*/, std::size_t /*bytes*/) {
+    return nullptr;
+  }
+  /// The same on all ranks.
+  [[nodiscard]] virtual bool has_windows() const { return false; }
   /// Memory for all buffers that this rank will pass, where the transport must make it; empty where any memory of its
   /// kind will do. Collective, once. It must not outlive the transport.
   [[nodiscard]] virtual device::Buffer allocate(std::size_t /*bytes*/) { return {}; }

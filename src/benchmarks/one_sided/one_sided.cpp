@@ -59,7 +59,7 @@ void WindowedPair::settle() {
 template <class Function>
 void WindowedPair::with_own_part(Function function) {
   const int self = 1 - target_;
-  if (passive_) window_->lock(self, true);
+  if (passive_) window_->lock(self, false);  // shared will do: the barrier of settle() keeps the partner away
   function();
   run_.stream().wait();
   if (passive_) window_->unlock(self);

@@ -63,8 +63,8 @@ class MpiWindow final : public Window {
   void put(const void* data, std::size_t bytes, int target, std::size_t offset) override {
     mpi_calls::in_pieces(bytes, mpi_calls::longest_message, [&](std::size_t first, int count) {
       const InCall call(put_call);
-      CALL_MPI(MPI_Put, static_cast<const std::byte*>(data) + first, count, MPI_BYTE, target, at(target, offset + first),
-               count, MPI_BYTE, window_);
+      CALL_MPI(MPI_Put, static_cast<const std::byte*>(data) + first, count, MPI_BYTE, target,
+               at(target, offset + first), count, MPI_BYTE, window_);
     });
   }
 
@@ -90,8 +90,8 @@ class MpiWindow final : public Window {
     mpi_calls::in_pieces(count, mpi_calls::longest_message / size, [&](std::size_t first, int elements) {
       const InCall call(get_accumulate_call);
       CALL_MPI(MPI_Get_accumulate, static_cast<const std::byte*>(data) + first * size, elements, native(type),
-               static_cast<std::byte*>(before) + first * size, elements, native(type), target,
-               at(target, first * size), elements, native(type), MPI_SUM, window_);
+               static_cast<std::byte*>(before) + first * size, elements, native(type), target, at(target, first * size),
+               elements, native(type), MPI_SUM, window_);
     });
   }
 

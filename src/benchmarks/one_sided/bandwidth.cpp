@@ -1,5 +1,5 @@
-// Windows of operations on the memory of another rank: the definitions of osu_put_bw, osu_get_bw and osu_put_bibw in the
-// OSU micro-benchmarks 7.
+// Windows of operations on the memory of another rank: the definitions of osu_put_bw, osu_get_bw and osu_put_bibw in
+// the OSU micro-benchmarks 7.
 #include <cstddef>
 #include <string>
 

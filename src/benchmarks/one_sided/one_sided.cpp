@@ -28,7 +28,7 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
       partner_(options.partner_of(run.rank())),
       passive_(!is_active(options.synchronization)),
       messages_(messages),
-      advance_(operation.most_operations == most_fetches ? 1 : 0) {
+      advance_(operation.fetches ? 1 : 0) {
   if (!run.transport().has_windows()) {
     throw Unsupported(run.transport_name() + " has no one-sided operations: use --transport mpi");
   }
@@ -59,7 +59,7 @@ void WindowedPair::settle() {
 template <class Function>
 void WindowedPair::with_own_part(Function function) {
   const int self = 1 - target_;
-  if (passive_) window_->lock(self, false);  // shared will do: the barrier of settle() keeps the partner away
+  if (passive_) window_->lock(self, true);
   function();
   run_.stream().wait();
   if (passive_) window_->unlock(self);
@@ -73,9 +73,11 @@ Seeds WindowedPair::seeds(std::size_t round) const {
 void WindowedPair::reset(std::size_t round) {
   settle();
   next_ = 0;
-  if (waits()) return;
-  with_own_part([&] { operation_.fill(run_.stream(), memory_, seeds(round)); });
-  if (partner_.first) epochs_->begin();
+  if (!waits()) {
+    with_own_part([&] { operation_.fill(run_.stream(), memory_, seeds(round)); });
+  }
+  run_.barrier();  // the partner's lock is of its own part until here
+  if (!waits() && partner_.first) epochs_->begin();
 }
 
 Verdict WindowedPair::verify(std::size_t round, std::size_t operations, bool both) {

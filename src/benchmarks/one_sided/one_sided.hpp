@@ -91,8 +91,8 @@ class WindowedPair {
   bool passive_;
   std::size_t messages_;
   std::size_t advance_;
-  std::size_t next_ = 0;  ///< number of the next operation
-  int target_ = 0;        ///< the partner, in the pair's communicator
+  std::size_t next_ = 0;                             ///< number of the next operation
+  int target_ = 0;                                   ///< the partner, in the pair's communicator
   std::unique_ptr<transport::Transport> transport_;  ///< of the pair alone
   std::unique_ptr<transport::Window> window_;
   std::optional<Epochs> epochs_;

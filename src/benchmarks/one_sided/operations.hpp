@@ -12,7 +12,7 @@
 
 namespace commlens::one_sided {
 
-/// Atomic operations on one element that reset() may be followed by: each has a place for what it fetches.
+/// Operations on one element in a round: each has a place of its own for what it fetches.
 inline constexpr std::size_t most_fetches = 1000;
 
 /// A rank's memory in one pair.
@@ -34,11 +34,11 @@ struct Seeds {
 };
 
 struct Operation {
-  std::string_view name;      ///< "put"
-  bool exclusive = false;     ///< OSU's program locks so for each operation
+  std::string_view name;         ///< "put"
+  bool exclusive = false;        ///< OSU's program locks so for each operation
   bool exclusive_epoch = false;  ///< and for a series of flushes
-  /// After so many reset() is due: later results would not be exact, or would have no place.
-  std::size_t most_operations = static_cast<std::size_t>(-1);
+  bool sums = false;             ///< what it leaves grows with every operation
+  bool fetches = false;          ///< it has a place for each operation's result
 
   /// The operation of this number since fill().
   void (*issue)(transport::Window& window, const Memory& memory, int target, std::size_t number) = nullptr;
@@ -46,10 +46,10 @@ struct Operation {
   void (*fill)(device::Stream& stream, const Memory& memory, const Seeds& seeds) = nullptr;
   /// Compare what so many operations must have left with the memory of the rank that has issued them, or whose window
   /// they were on; nullptr: they leave nothing there. They wait for the stream.
-  Verdict (*verify_origin)(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t operations) =
-      nullptr;
-  Verdict (*verify_target)(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t operations) =
-      nullptr;
+  Verdict (*verify_origin)(device::Stream& stream, const Memory& memory, const Seeds& seeds,
+                           std::size_t operations) = nullptr;
+  Verdict (*verify_target)(device::Stream& stream, const Memory& memory, const Seeds& seeds,
+                           std::size_t operations) = nullptr;
 };
 
 extern const Operation put;
@@ -58,6 +58,9 @@ extern const Operation accumulate;
 extern const Operation get_accumulate;
 extern const Operation fetch_and_op;
 extern const Operation compare_and_swap;
+
+/// Of a round: later results would not be exact, or would have no place.
+std::size_t most_operations(const Operation& operation, transport::AtomicType type);
 
 /// Bytes of Memory::local and Memory::before for operations on one element.
 constexpr std::size_t fetched_bytes(std::size_t element_bytes) { return (most_fetches + 2) * element_bytes; }

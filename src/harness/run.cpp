@@ -126,6 +126,13 @@ void Run::measure(const Measurement& measurement) {
   measure_ceilings(measurement, communicator().maximum(stopwatch.seconds()));
 }
 
+void Run::measured(const std::string& operation, double seconds, const measure::CaseMetric& metric) {
+  const Measurement measurement{.operation = operation, .metrics = {metric}};
+  require_declared(measurement);
+  record_.repetition = {.timing = Timing::each, .repeat = 1, .warmup = 0, .batches = 1};
+  take({.seconds = {communicator().maximum(seconds)}}, measurement);
+}
+
 /// A metric that is not declared would stand in records without unit, direction and definition.
 void Run::require_declared(const Measurement& measurement) const {
   auto metrics = measurement.metrics;

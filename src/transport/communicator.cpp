@@ -11,6 +11,7 @@ namespace commlens::transport {
 
 namespace {
 
+const Call comm_dup_call{"MPI_Comm_dup"};
 const Call comm_split_call{"MPI_Comm_split"};
 const Call comm_free_call{"MPI_Comm_free"};
 const Call agreeing_call{"waiting for the other ranks"};
@@ -32,6 +33,7 @@ void fail_mpi(int status, const char* call) {
 }
 
 Communicator::Communicator(MPI_Comm parent) {
+  const InCall call(comm_dup_call);
   MPI_Comm duplicate = MPI_COMM_NULL;
   CALL_MPI(MPI_Comm_dup, parent, &duplicate);
   adopt(duplicate);

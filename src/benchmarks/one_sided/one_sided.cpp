@@ -42,13 +42,20 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
   run.fact(window_creation, std::string(name(creation)));
   const int color = waits() || partner_.first ? run.rank() : partner_.rank;
   transport_ = run.transport().split(run.communicator().split(color));
-  if (waits()) return;
   target_ = partner_.rank < run.rank() ? 0 : 1;
-  const std::size_t bytes = messages * memory_.bytes;
-  const device::Buffer ours = creation == WindowCreation::allocate ? device::Buffer() : run.buffer(bytes);
+  // Pair by pair: Open MPI's osc/sm makes files of one name for those at the same time.
+  for (int turn = 0; turn < run.ranks(); ++turn) {
+    if (!waits() && turn == color) open(creation, options.synchronization);
+    run.barrier();
+  }
+}
+
+void WindowedPair::open(WindowCreation creation, Synchronization synchronization) {
+  const std::size_t bytes = messages_ * memory_.bytes;
+  const device::Buffer ours = creation == WindowCreation::allocate ? device::Buffer() : run_.buffer(bytes);
   window_ = transport_->window(creation, ours.data(), bytes);
-  memory_.window = view(window_->data(), bytes, run.memory());
-  epochs_.emplace(*window_, options.synchronization, target_, operation.exclusive, operation.exclusive_epoch);
+  memory_.window = view(window_->data(), bytes, run_.memory());
+  epochs_.emplace(*window_, synchronization, target_, operation_.exclusive, operation_.exclusive_epoch);
 }
 
 void WindowedPair::settle() {

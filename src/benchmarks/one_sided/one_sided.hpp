@@ -75,6 +75,8 @@ class WindowedPair {
   [[nodiscard]] CopyCeiling ceiling(double messages, bool both = false) const;
 
  private:
+  /// Collective over the pair.
+  void open(WindowCreation creation, Synchronization synchronization);
   void issue() {
     for (std::size_t i = 0; i < messages_; ++i) operation_.issue(*window_, memory_, target_, next_ + i);
     next_ += advance_;

@@ -71,8 +71,12 @@ TRANSPORTS = ("mpi", "staged", "ccl", "peer")
 SMALL = {
     "bp5": "--elements 2,2,2 --order 3 --iterations 5",
     "bps5": "--elements 2,2,2 --order 3 --coarse cg",
+    "communicator-creation": "--by split",
+    "compare-and-swap-latency": "--synchronization flush",
+    "fetch-and-op-latency": "--synchronization flush",
     "fft": "--grid 16",
     "gather-scatter": "--elements 2,2,2 --order 3",
+    "init": "",
     "xtx": "--dofs 2000 --vectors 16 --block 8",
 }
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
@@ -107,6 +111,12 @@ def is_of_sizes(benchmark: str) -> bool:
 
 BENCHMARKS = sorted(declared())
 OF_SIZES = [name for name in BENCHMARKS if is_of_sizes(name)]
+ONE_SIDED = [
+    name
+    for name in BENCHMARKS
+    if any(option["name"] == "synchronization" for option in declared()[name]["options"])
+]
+OF_MESSAGES = [name for name in OF_SIZES if name not in ONE_SIDED]  # over every transport
 
 
 def small(benchmark: str) -> str:

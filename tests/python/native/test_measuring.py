@@ -18,7 +18,7 @@ from commlens.model import Record
 from native_helpers import (
     AT_ONCE,
     NOTHING_RAN,
-    OF_SIZES,
+    OF_MESSAGES,
     ROOT,
     USAGE,
     measured,
@@ -92,7 +92,7 @@ def assert_adds_up(record: Record, samples: int) -> None:
 # ---- every benchmark ----
 
 
-@pytest.mark.parametrize("benchmark", OF_SIZES)
+@pytest.mark.parametrize("benchmark", OF_MESSAGES)
 def test_every_benchmark_over_every_transport(benchmark: str, tmp_path: Path) -> None:
     words = ("--transport mpi,staged --bytes 8:32K:x64", BRIEFLY)
     records = measured(tmp_path, 2, benchmark, *words)

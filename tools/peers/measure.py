@@ -43,6 +43,20 @@ OSU = (
     ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
     ("allreduce", "16K:4M", 100, 10, "--dtype f32 --out-of-place"),
 )
+ONE_SIDED = ("put-latency", "get-latency", "accumulate-latency", "get-accumulate-latency")
+ONE_SIDED_WINDOWS = ("put-bandwidth", "get-bandwidth", "put-bidirectional-bandwidth")
+OF_ELEMENT = ("fetch-and-op-latency", "compare-and-swap-latency")
+OSU += tuple(
+    (name, *sizes)
+    for name in ONE_SIDED
+    for sizes in (("1:8K", 10000, 100, ""), ("16K:4M", 1000, 10, ""))
+)
+OSU += tuple(
+    (name, *sizes)
+    for name in ONE_SIDED_WINDOWS
+    for sizes in (("1:8K", 100, 10, ""), ("16K:4M", 20, 2, ""))
+)
+OSU += tuple((name, "", 10000, 100, "") for name in OF_ELEMENT)
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
 # Sizes that can be in one start (nccl.py says why), with their repetitions and warm-ups.
@@ -51,7 +65,8 @@ NCCL = (("8:4M", 1000, 100), ("16M", 100, 10), ("80M", 100, 10), ("256M:1G", 20,
 
 def osu() -> Iterator[list[str]]:
     for benchmark, sizes, repeat, warmup, extra in OSU:
-        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
+        swept = f"--bytes {sizes}" if sizes else ""
+        options = f"{swept} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
         yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_HOST]
 
 

@@ -5,7 +5,7 @@
         --a COMMLENS_BENCH=tools/peers/osu.py --b COMMLENS_BENCH=tools/peers/own.py --launches 7 \\
         -- --bytes 1:8K:x8 --memory host --transport mpi --batches 1 --repeat 10000 --warmup 100
 
-OSU_HOME is the folder with osu_latency, osu_bw, osu_bibw and osu_allreduce; build-osu.sh makes one.
+OSU_HOME is the folder with osu_latency, osu_bw, osu_put_latency ...; build-osu.sh makes one.
 OSU prints the mean over all repetitions of a size. So does commlens with --batches 1: one sample a
 start. Write as many repetitions as OSU has by default: 10,000 round trips up to 8 KiB and 1,000
 above.
@@ -14,6 +14,9 @@ osu_allreduce has a barrier after each operation, outside the timed region, wher
 operations back to back. It is run with -f: each rank has its mean over the repetitions, and the
 largest of these is taken, as commlens takes the slowest rank. It sums from one buffer to another:
 write --out-of-place, and --dtype f32 or i32.
+
+The one-sided programs are asked for the same window and synchronization as commlens. Their
+accumulates are of --dtype u8 (MPI_CHAR there), i32 or f32; osu_get_acc_latency's of u8 alone.
 """
 
 from __future__ import annotations
@@ -33,8 +36,30 @@ _PROGRAMS = {
     "bandwidth": "osu_bw",
     "bidirectional-bandwidth": "osu_bibw",
     "allreduce": "osu_allreduce",
+    "put-latency": "osu_put_latency",
+    "get-latency": "osu_get_latency",
+    "accumulate-latency": "osu_acc_latency",
+    "get-accumulate-latency": "osu_get_acc_latency",
+    "fetch-and-op-latency": "osu_fop_latency",
+    "compare-and-swap-latency": "osu_cas_latency",
+    "put-bandwidth": "osu_put_bw",
+    "get-bandwidth": "osu_get_bw",
+    "put-bidirectional-bandwidth": "osu_put_bibw",
 }
 _TYPES = {"f32": "mpi_float", "i32": "mpi_int"}  # of 4 bytes
+_OF_ELEMENT = ("fetch-and-op-latency", "compare-and-swap-latency")
+# What commlens does by default, of the benchmarks that have a type.
+_ATOMIC = {
+    "accumulate-latency": "u8",
+    "get-accumulate-latency": "u8",
+    **dict.fromkeys(_OF_ELEMENT, "i32"),
+}
+_ATOMIC_TYPES = {"u8": ("mpi_char", 1), "i32": ("mpi_int", 4), "f32": ("mpi_float", 4)}
+_ONE_SIDED = (
+    *_ATOMIC,
+    *(name for name in _PROGRAMS if name.startswith(("put-", "get-b", "get-l"))),
+)
+_ACTIVE = ("fence", "pscw")
 _WINDOW = 64  # messages: OSU's own, and commlens's
 _OPERATIONS = {
     "latency": "round trip",
@@ -51,13 +76,18 @@ _SINGLE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 -
 
 
 def plan(request: Request) -> Plan:
-    extra = ("dtype", "out-of-place") if request.benchmark == "allreduce" else ()
+    extra: tuple[str, ...] = ("dtype", "out-of-place") if request.benchmark == "allreduce" else ()
+    if request.benchmark in _ONE_SIDED:
+        extra = ("window-creation", "synchronization", "dtype")
     request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing", *extra)
     request.needed("batches", _SINGLE_MEAN)
     request.fixed(timing="batch", batches="1")
     repeat = size_in(request.needed("repeat", _SINGLE_MEAN))
     warmup = size_in(request.needed("warmup", "write it, so that both sides have as many"))
-    sizes = set(sizes_in(request.needed("bytes", "name the sizes, as in 8:4M:x8")))
+    if request.benchmark in _OF_ELEMENT:
+        sizes = {_ATOMIC_TYPES[_atomic_type(request)][1]}
+    else:
+        sizes = set(sizes_in(request.needed("bytes", "name the sizes, as in 8:4M:x8")))
     least, most = min(sizes), max(sizes)
     if not sizes <= {least << power for power in range(61)}:
         text = request.options.text("bytes")
@@ -66,9 +96,9 @@ def plan(request: Request) -> Plan:
     program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
     command = [str(program), "-m", f"{least}:{most}", "-i", str(repeat), "-x", str(warmup)]
     return Plan(
-        command=[*command, *_of_allreduce(request)],
+        command=[*command, *_of_allreduce(request), *_of_one_sided(request)],
         harness=Harness(timing="batch", repeat=repeat, warmup=warmup, batches=1),
-        operation=_OPERATIONS[request.benchmark],
+        operation=_operation(request),
         cases=len(sizes),
         read=partial(_figures, request, sizes),
         versions=_versions,
@@ -90,6 +120,57 @@ def _of_allreduce(request: Request) -> list[str]:
     if name not in _TYPES:
         raise CommlensError(f"--dtype {name}: for OSU write one of: {', '.join(_TYPES)}")
     return ["-T", _TYPES[name], "-f"]
+
+
+def _synchronization(request: Request) -> str:
+    both = request.benchmark == "put-bidirectional-bandwidth"
+    return request.options.get("synchronization", "pscw" if both else "flush")
+
+
+def _takes_turns(request: Request) -> bool:
+    return _synchronization(request) in _ACTIVE and request.benchmark.endswith("-latency")
+
+
+def _operation(request: Request) -> str:
+    name = request.benchmark
+    if name not in _ONE_SIDED:
+        return _OPERATIONS[name]
+    if name.endswith("-bandwidth"):
+        return f"window of {_WINDOW} operations" + (" each way" if "bidirectional" in name else "")
+    return "round trip" if _takes_turns(request) else name.removesuffix("-latency")
+
+
+def _atomic_type(request: Request) -> str:
+    """Raises CommlensError for what OSU does not do."""
+    name = request.options.get("dtype", _ATOMIC[request.benchmark])
+    known = ["u8"] if request.benchmark == "get-accumulate-latency" else list(_ATOMIC_TYPES)
+    if name not in known:
+        raise CommlensError(f"--dtype {name}: for OSU write one of: {', '.join(known)}")
+    return name
+
+
+def _of_one_sided(request: Request) -> list[str]:
+    """The window, the synchronization and the type."""
+    if request.benchmark not in _ONE_SIDED:
+        return []
+    words = ["-w", request.options.get("window-creation", "allocate")]
+    words += ["-s", _synchronization(request).replace("-", "_")]
+    if request.benchmark in _ATOMIC and request.benchmark != "get-accumulate-latency":
+        words += ["-T", _ATOMIC_TYPES[_atomic_type(request)][0]]
+    elif request.benchmark in _ATOMIC:
+        _atomic_type(request)
+    return words
+
+
+def _parameters(request: Request, size: int) -> dict[str, object]:
+    parameters: dict[str, object] = {"pairs": 1, "synchronization": _synchronization(request)}
+    if request.benchmark not in _OF_ELEMENT:
+        parameters["bytes"] = size
+    if request.options.text("window-creation"):
+        parameters["window_creation"] = request.options.text("window-creation")
+    if request.benchmark in _ATOMIC:
+        parameters["dtype"] = _atomic_type(request)
+    return parameters
 
 
 def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterator[Figures]:
@@ -121,9 +202,15 @@ def _of_size(request: Request, size: int, printed: float) -> Figures:
         return Figures(parameters, [1e-6 * printed], {})
     if benchmark == "latency":
         return Figures({"bytes": size, "pairs": 1}, [2e-6 * printed], {"latency_us": [printed]})
-    directions = 2 if benchmark == "bidirectional-bandwidth" else 1
+    if benchmark in _ONE_SIDED and benchmark.endswith("-latency"):
+        turns = 2 if _takes_turns(request) else 1
+        parameters = _parameters(request, size)
+        return Figures(parameters, [turns * 1e-6 * printed], {"latency_us": [printed]})
+    directions = 2 if "bidirectional" in benchmark else 1
     time_s = directions * _WINDOW * size / (1e6 * printed)
     parameters = {"bytes": size, "pairs": 1, "window": _WINDOW}
+    if benchmark in _ONE_SIDED:
+        parameters = {**_parameters(request, size), "window": _WINDOW}
     return Figures(parameters, [time_s], {"bandwidth_GBps": [1e-3 * printed]})
 
 

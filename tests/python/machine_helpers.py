@@ -18,8 +18,8 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-from commlens.machine.load import Load
 from commlens.machine.system import TIME_LIMIT_S, Output, System
+from commlens.model.results import Interference
 
 _FOLDER = Path(__file__).resolve().parent / "captured" / "machine"
 _HEAD = re.compile(r"^==> (.+) <==\n", re.MULTILINE)
@@ -53,7 +53,7 @@ class RecordedSystem(System):
         here = any(command.split()[0] == program for command in self.outputs)
         return f"/usr/bin/{program}" if here else None
 
-    def load(self) -> Load | None:
+    def load(self) -> Interference | None:
         return None  # it is of a moment
 
     def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:

@@ -98,7 +98,8 @@ A suite is a list of benchmarks with their options, and how they are launched:
     metavar="TIME",
     callback=option.duration,
     help="Wait up to this time, such as 5m, before each launch until other programs leave the cores"
-    " of this machine idle; skip the launch, with exit status 1, if they do not.",
+    " of this machine idle, and its GPUs if the build uses them; skip the launch, with exit status"
+    " 1, if they do not.",
 )
 @option.out(help="Folder for the records.")
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from msgspec import structs
+
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.jobs import causes, launchers, probe, process
@@ -24,7 +26,10 @@ from commlens.jobs.record_file import RecordFile
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 from commlens.knowledge.secrets import mask_variables, mask_words
+from commlens.machine import gpu_drivers
 from commlens.machine.load import measure_load
+from commlens.machine.system import System
+from commlens.model.interference import why_disturbed
 
 _GPU_OFF = "gpu-aware-mpi-off"
 _WAITING_LINE_S = 5
@@ -41,7 +46,7 @@ class Settings:
     quiet: bool = False  # the output of jobs is not shown
     tables_follow: bool = False  # which have the rows of jobs: those are shown as progress alone
     time_limit_s: float = math.inf  # of each job
-    quiet_within_s: float = 0  # how long a launch waits for cores that others use
+    quiet_within_s: float = 0  # how long a launch waits for what others use
     silent: bool = False  # nor is anything printed: a failure is the `reason` of a result
 
 
@@ -139,25 +144,30 @@ class Session:
         return replace(result, rows=output.lines if progress else ())
 
     def _wait_for_quiet(self, requests: list[int]) -> Result | None:
-        """None as soon as the cores of this machine are quiet, or its load cannot be read."""
+        """None as soon as this machine is quiet, or its load cannot be read."""
         deadline = time.monotonic() + self.settings.quiet_within_s
         said = -math.inf
-        while self.settings.quiet_within_s and (load := measure_load()) and load.why_busy:
+        while self.settings.quiet_within_s and (why := self._why_busy()):
             if requests:
-                say("interrupted while waiting for quiet cores; no record was written")
+                say("interrupted while waiting for a quiet machine; no record was written")
                 return Result(128 + requests[0], interrupted=True, counted=True)
             left = deadline - time.monotonic()
             if left <= 0:
                 limit = f"{self.settings.quiet_within_s:g}s"
-                reason = (
-                    f"--wait-for-quiet {limit}: {load.why_busy} to the end; wait longer, or stop it"
-                )
+                reason = f"--wait-for-quiet {limit}: {why} to the end; wait longer, or stop it"
                 self._say(f"{reason}; no record was written")
                 return Result(Status.FAILED, counted=True, reason=reason)
             if time.monotonic() - said > _WAITING_LINE_S:
                 said = time.monotonic()
-                self._say(f"waiting for quiet cores, at most {left:.0f} s more: {load.why_busy}")
+                self._say(f"waiting for a quiet machine, at most {left:.0f} s more: {why}")
         return None
+
+    def _why_busy(self) -> str:
+        """What uses the cores of this machine now, or its GPUs where benchmarks use them."""
+        load = measure_load()
+        if load is not None and self.native.about.has_gpu:
+            load = structs.replace(load, gpus=gpu_drivers.look(System()).use)
+        return why_disturbed(load) if load else ""
 
     def _probed(self, job: JobSpec, requests: list[int]) -> JobSpec | Result:
         """The job as MPI's support of GPU memory allows it, or its result without a launch."""

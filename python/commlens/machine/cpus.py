@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from typing import Optional
 
 from commlens.base.text import printable, whole_number
-from commlens.machine.load import Load
 from commlens.machine.system import PartView, Seen, System, control_groups, line_of
+from commlens.model.results import Interference
 from commlens.model.start import count_numbers
 
 _CPU = "/sys/devices/system/cpu"
@@ -48,7 +48,7 @@ class CpuView(PartView, frozen=True, kw_only=True):
     governor: Optional[str] = None  # of the first processor
     frequency_driver: Optional[str] = None
     energy_preference: Optional[str] = None
-    load: Optional[Load] = None  # of those that this process may use
+    load: Optional[Interference] = None  # of those that this process may use
     virtual: Optional[bool] = None  # the processor reports that it runs under a hypervisor
 
     @property

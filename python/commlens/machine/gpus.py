@@ -1,5 +1,6 @@
 """GPUs: how many the files of the kernel show, and what their driver reports of each."""
 
+import platform
 import re
 from typing import Optional
 
@@ -7,6 +8,7 @@ import msgspec
 
 from commlens.machine.pci import PciLink, Vendor
 from commlens.machine.system import PartView, Seen, System
+from commlens.model.results import SharedGpu
 
 _NVIDIA = re.compile(r"nvidia\d+")
 
@@ -63,6 +65,17 @@ class GpuView(PartView, frozen=True, kw_only=True):
     gpus: list[Gpu] = []  # noqa: RUF012 (msgspec copies it)
     installed: list[str] = []  # noqa: RUF012 (PCI addresses, whoever may use them)
     source: str = ""  # the command or the files that said it
+
+    @property
+    def use(self) -> tuple[SharedGpu, ...]:
+        """How much programs use them, in the words of a record."""
+        return tuple(
+            SharedGpu(
+                platform.node(), gpu.index, tuple(gpu.programs), gpu.utilization_percent / 100
+            )
+            for gpu in self.gpus
+            if gpu.utilization_percent is not None
+        )
 
     @property
     def hidden(self) -> int:

@@ -23,7 +23,8 @@ from typing import IO
 from msgspec import Struct
 
 from commlens.base.text import printable
-from commlens.machine.load import Load, measure_load
+from commlens.machine.load import measure_load
+from commlens.model.results import Interference
 
 TIME_LIMIT_S = 10.0  # of a command that looks at something
 _LARGEST = 8 * 2**20  # bytes that are read of a file or an output
@@ -106,8 +107,8 @@ class System:
         """The path of a program on PATH."""
         return shutil.which(program, path=self.environment.get("PATH"))
 
-    def load(self) -> Load | None:
-        """How busy the cores are now, which takes half a second; None where it cannot be read."""
+    def load(self) -> Interference | None:
+        """What uses the cores now, which takes half a second; None where it cannot be read."""
         return measure_load()
 
     def run(self, *command: str, time_limit_s: float = TIME_LIMIT_S) -> Output:

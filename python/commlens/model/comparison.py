@@ -189,11 +189,6 @@ class Difference:
         return self.verdict not in _TIES
 
     @property
-    def tie(self) -> str:
-        """Empty where the two differ; else `tie` where they are the same, or `inconclusive`."""
-        return _TIES.get(self.verdict, "")
-
-    @property
     def why_tie(self) -> str:
         """`2 and 20 samples: too few`, or of what the intervals overlap."""
         first, second = self.launches

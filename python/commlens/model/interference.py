@@ -1,6 +1,7 @@
 """Whether the machine was busy with something else while a case ran, and with what.
 
-Records have what was read (`interference`); this module alone judges it. The limits are above what
+Records have what was read (`interference`), and so has a moment without a job (machine/load.py);
+this module alone judges it. The limits are above what
 a quiet machine shows: services take some percent of a core, and the kernel's accounts of busy cores
 and of the job's processes differ by about 2%.
 """
@@ -35,6 +36,16 @@ def why_busy(record: Record) -> str:
     return next(filter(None, map(_why_busy, launches_of(record))), "")
 
 
+def why_disturbed(seen: Interference, is_oversubscribed: bool = False) -> str:
+    """The same of what was seen, where ranks may outnumber cores."""
+    return (
+        _busy_cores(seen)
+        or _stolen_cores(seen)
+        or _waiting(seen, is_oversubscribed)
+        or _shared_gpu(seen)
+    )
+
+
 def programs_of(records: Iterable[Record]) -> Sequence[str]:
     """The names of the programs that disturbed any of them, each once."""
     launches = (launch for record in records for launch in launches_of(record))
@@ -52,15 +63,8 @@ def programs_of(records: Iterable[Record]) -> Sequence[str]:
 
 
 def _why_busy(record: Record) -> str:
-    interference = record.interference
-    if interference is None:
-        return ""
-    return (
-        _busy_cores(interference)
-        or _stolen_cores(interference)
-        or _waiting(interference, record.start.is_oversubscribed)
-        or _shared_gpu(interference)
-    )
+    seen = record.interference
+    return why_disturbed(seen, record.start.is_oversubscribed) if seen else ""
 
 
 def _busy_cores(seen: Interference) -> str:

@@ -124,7 +124,10 @@ def verdict_between(
 
 def _judged(bench: Bench, target: Target, winner: Choice, stage: str, fails: str) -> Final:
     verdict, interval, (default, other) = verdict_between(bench, target, (DEFAULT, winner), stage)
-    counts, busy = (len(default), len(other)), bench.why_busy(stage)
+    counts = len(default), len(other)
+    made = [len(bench.ok(choice, stage)) for choice in ([winner] if fails else [DEFAULT, winner])]
+    # Where fewer were made, it is the budget that has ended, on a quiet machine too.
+    busy = bench.why_busy(stage) if min(made) >= FEWEST_APART else ""
     if fails:
         verdict = Verdict.FASTER if counts[1] >= FEWEST_APART else Verdict.INCONCLUSIVE
         return Final(target, winner, verdict, None, None, counts, fails, busy)

@@ -14,9 +14,9 @@ from commlens.base.text import printable
 from commlens.findings.rule import rules_on_machines
 from commlens.findings.view import View
 from commlens.machine import cpus, gpu_drivers, kernel, links, nics
-from commlens.machine.load import Load
 from commlens.machine.machine import Machine
 from commlens.machine.system import Output, System
+from commlens.model.results import Interference, OtherProgram
 from hostile import TEXTS
 from machine_helpers import recorded
 
@@ -54,8 +54,9 @@ class Odd:
     def find(self, program: str) -> str | None:
         return f"/usr/bin/{program}"
 
-    def load(self) -> Load:
-        return Load(1, 1.0, ((printable(self.text), 1.0),))
+    def load(self) -> Interference:
+        programs = (OtherProgram(printable(self.text), "node01", 1.0),)
+        return Interference(seconds=0.5, cores=1, busy_cores=1.0, programs=programs)
 
     def run(self, *command: str, time_limit_s: float = 0) -> Output:
         return Output(" ".join(command), self.text, self.text, len(self.text) % 2)

@@ -9,7 +9,7 @@ import pytest
 
 from commlens.compare import Verdict, judge, match, split
 from commlens.model import Group, Metric, Record, difference, groups
-from commlens.model.comparison import Difference
+from commlens.model.comparison import Difference, decide
 from record_helpers import launches, parsed
 from run_helpers import cases
 from sample_applications import make_exchange_record
@@ -52,7 +52,7 @@ def test_in_a_start_medians_differ_where_intervals_do_not_overlap(
 ) -> None:
     baseline, other = statistic(2.0), {**statistic(2.07), "ci_low": 2.0, **changes}
     for arguments in (pair(baseline, other), pair(other, baseline)):
-        assert difference(*arguments).tie == tie
+        assert decide([difference(*arguments)])[0].tie == tie
     arguments = pair(baseline, other)
     assert not tie or why in difference(*arguments).why_tie
 
@@ -60,7 +60,7 @@ def test_in_a_start_medians_differ_where_intervals_do_not_overlap(
 @pytest.mark.parametrize("us", [2.5, 4.4, 200])
 def test_of_two_starts_none_is_better(us: float) -> None:
     arguments = pair(statistic(2.0), statistic(us), ("one", "another"))
-    assert difference(*arguments).tie == "inconclusive"
+    assert difference(*arguments).verdict is Verdict.INCONCLUSIVE
     assert difference(*arguments).why_tie == "1 and 1 launches: too few"
 
 

@@ -11,6 +11,7 @@ from commlens.model import over_launches
 from commlens.model.comparison import Difference, Verdict
 from commlens.model.interference import limit_of_busy_cores, why_busy
 from record_helpers import launches, parsed
+from rule_records import placement
 from sample_records import BUSY, QUIET, make_record
 from show_helpers import shown
 
@@ -117,9 +118,11 @@ def test_tables_mark_the_case_and_a_line_says_why() -> None:
 
 
 def test_the_finding_names_the_program_and_no_other_looks_at_the_record() -> None:
-    quiet = parsed(make_record(interference=QUIET))
-    busy = parsed(make_record(interference=BUSY))
-    assert [finding.code for finding in findings(quiet)] != ["busy-machine"]
+    shared = placement(cores=("0", "0"))
+    quiet, busy = (
+        parsed(make_record(placement=shared, interference=seen)) for seen in (QUIET, BUSY)
+    )
+    assert [finding.code for finding in findings(quiet)] == ["ranks-share-cores"]
     (finding,) = findings(busy)
     assert finding.code == "busy-machine"
     assert "stress used 1.0 of 2 cores of node01" in finding.sentence

@@ -74,6 +74,14 @@ def test_a_busy_machine_names_no_winner(tmp_path: Path) -> None:
     )
 
 
+def test_of_a_final_that_the_budget_ends_the_machine_is_not_accused(tmp_path: Path) -> None:
+    machine = Machine(two_good_ones, noise=0.01, is_busy=lambda number: True)
+    search = search_of(machine, settings(A, B), tmp_path, budget=8)
+    (final,) = tuned(search)
+    assert any(launch.stage.startswith("final") for launch in search.bench.launches.done)
+    assert "mpi: the budget has ended before" in verdict_text(search.bench, final)
+
+
 def test_a_busy_machine_does_not_show_that_nothing_is_better(tmp_path: Path) -> None:
     search = search_of(Machine(nothing_matters, is_busy=lambda number: True), settings(A), tmp_path)
     (final,) = tuned(search)

@@ -13,7 +13,7 @@ from commlens.machine.libraries import numbers_in
 from commlens.machine.machine import Machine
 from commlens.machine.nics import NetworkAdapter
 from commlens.machine.pci import PciLink
-from commlens.model.interference import USED_GPU
+from commlens.model.interference import USED_GPU, why_disturbed
 
 _FREQUENCY = "/sys/devices/system/cpu/cpu0/cpufreq"
 _PEERMEM_SINCE = (11, 4)  # CUDA: before it, Mellanox's nv_peer_memory
@@ -41,8 +41,8 @@ def cores_busy(machine: Machine) -> Seen:
     load = machine.cpus.load
     if load is None:
         raise not_seen("/proc/stat")
-    if load.why_busy:
-        yield observed(Quote("/proc/stat", load.why_busy), why=load.why_busy)
+    if why := why_disturbed(load):
+        yield observed(Quote("/proc/stat", why), why=why)
 
 
 def gpu_busy(machine: Machine) -> Seen:

@@ -7,6 +7,8 @@
 #include <array>
 #include <cctype>
 #include <cstddef>
+#include <cstdint>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -33,6 +35,11 @@ double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono:
 }
 
 double ticks_per_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
+
+/// What a reading costs: the time in which others have its core, as they do on a busy machine, is none of it.
+ReadingBudget::Clock::duration processor_time() {
+  return std::chrono::microseconds(static_cast<std::int64_t>(1e6 / CLOCKS_PER_SEC * static_cast<double>(std::clock())));
+}
 
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -123,6 +130,7 @@ std::optional<CoreTimes> NodeWatch::cores_now() const {
 measure::Interference NodeWatch::read(double job_s, Clock::time_point now) {
   measure::Interference result{.cores = static_cast<int>(cores_.size())};
   if (!cores_budget_.allows(now)) return result;
+  const auto before = processor_time();
   const auto times = cores_now();
   if (!times) return result;
   const Reading reading{.when = now, .cores = *times, .job_s = job_s};
@@ -135,10 +143,12 @@ measure::Interference NodeWatch::read(double job_s, Clock::time_point now) {
     result.stolen_cores = std::max(0.0, reading.cores.stolen_s - last_->cores.stolen_s) / result.seconds;
   }
   last_ = reading;
-  cores_budget_.spent(now, Clock::now());
+  cores_budget_.spent(Clock::now(), processor_time() - before);
   const bool disturbed = result.busy_cores.value_or(0) > noticeable_cores;
   // A look now and then is what the next one is compared with, also while all is quiet.
-  if (processes_budget_.allows(now) || (disturbed && programs_.empty())) look_for_programs(now);
+  const bool is_early = !processes_budget_.allows(now);
+  if (!is_early || (disturbed && !has_looked_early_)) look_for_programs(now);
+  has_looked_early_ = has_looked_early_ || (is_early && disturbed);
   if (disturbed) result.programs = programs_;
   return result;
 }
@@ -160,6 +170,7 @@ NodeWatch::Processes NodeWatch::processes_now() const {
 /// What a process used before it was first seen counts only where it began after the last look. Processes of one name
 /// are one program.
 void NodeWatch::look_for_programs(Clock::time_point now) {
+  const auto begin = processor_time();
   const Processes before = std::exchange(processes_, processes_now());
   const double seconds = seconds_between(std::exchange(looked_, now), now);
   std::map<std::string, double> used_s;
@@ -174,7 +185,7 @@ void NodeWatch::look_for_programs(Clock::time_point now) {
   }
   std::sort(programs_.begin(), programs_.end(), [](const auto& a, const auto& b) { return a.cores > b.cores; });
   programs_.resize(std::min(programs_.size(), most_programs));
-  processes_budget_.spent(now, Clock::now());
+  processes_budget_.spent(Clock::now(), processor_time() - begin);
 }
 
 InterferenceWatch::InterferenceWatch(const transport::Communicator& communicator, const transport::Communicator& node,
@@ -198,9 +209,13 @@ InterferenceWatch::InterferenceWatch(const transport::Communicator& communicator
 InterferenceWatch::RankReading InterferenceWatch::rank_now() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
+  std::string line;
+  schedstat_.clear();
+  schedstat_.seekg(0);
+  std::getline(schedstat_, line);
   return {.when = std::chrono::steady_clock::now(),
           .used_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime),
-          .waited_s = waited_s(text_of("/proc/self/schedstat")),
+          .waited_s = waited_s(line),
           .switches = static_cast<double>(usage.ru_nivcsw)};
 }
 
@@ -239,7 +254,8 @@ std::optional<measure::SharedGpu> InterferenceWatch::shared_gpu() {
   const auto now = ReadingBudget::Clock::now();
   if (gpu_ranks_ == 0 || !gpu_budget_.allows(now)) return std::nullopt;
   const auto processes = device_.processes();
-  gpu_budget_.spent(now, ReadingBudget::Clock::now());
+  const auto ended = ReadingBudget::Clock::now();
+  gpu_budget_.spent(ended, ended - now);
   if (processes.size() <= gpu_ranks_) return std::nullopt;
   measure::SharedGpu shared{.host = host_, .ordinal = device_.gpu()->ordinal, .processes = {}, .utilization = {}};
   std::size_t ours = 0;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <istream>
 #include <map>
 #include <optional>
@@ -39,19 +40,19 @@ std::optional<ProcessTime> process_time(const std::string& text, double ticks_pe
 /// From the text of /proc/PID/schedstat: seconds in which the main thread was ready and had no core.
 std::optional<double> waited_s(const std::string& text);
 
-/// Keeps the time for readings below 0.1% of all time.
+/// Keeps the time for readings of one kind below 0.05% of all time.
 class ReadingBudget {
  public:
   using Clock = std::chrono::steady_clock;
   /// Whether another reading may begin.
   [[nodiscard]] bool allows(Clock::time_point now) const { return now - ended_ >= share * cost_; }
-  void spent(Clock::time_point began, Clock::time_point ended) {
-    cost_ = ended - began;
+  void spent(Clock::time_point ended, Clock::duration cost) {
+    cost_ = cost;
     ended_ = ended;
   }
 
  private:
-  static constexpr int share = 1000;
+  static constexpr int share = 2000;
   Clock::duration cost_{};
   Clock::time_point ended_;
 };
@@ -87,6 +88,7 @@ class NodeWatch {
   ReadingBudget cores_budget_;
   Processes processes_;
   Clock::time_point looked_;
+  bool has_looked_early_ = false;  ///< once, for the first disturbance of a short run
   ReadingBudget processes_budget_;
   std::vector<measure::OtherProgram> programs_;  ///< between the last two looks
 };
@@ -109,7 +111,7 @@ class InterferenceWatch {
     std::optional<double> waited_s;
     double switches = 0;
   };
-  [[nodiscard]] static RankReading rank_now();
+  [[nodiscard]] RankReading rank_now();
   [[nodiscard]] std::optional<measure::SharedGpu> shared_gpu();
   [[nodiscard]] std::vector<measure::SharedGpu> shared_gpus();
 
@@ -121,6 +123,7 @@ class InterferenceWatch {
   std::size_t gpu_ranks_ = 0;  ///< of the job on this rank's GPU; 0: another rank watches it, or there is none
   std::optional<NodeWatch> node_watch_;
   ReadingBudget gpu_budget_;
+  std::ifstream schedstat_{"/proc/self/schedstat"};  ///< open: most of the time of a reading would be opening it
   RankReading last_;
 };
 

@@ -75,13 +75,13 @@ TEST(Waited, IsTheSecondNumber) {
   EXPECT_FALSE(waited_s("0"));
 }
 
-TEST(ReadingBudget, KeepsReadingsToOneThousandthOfTheTime) {
+TEST(ReadingBudget, KeepsReadingsToOneTwoThousandthOfTheTime) {
   ReadingBudget budget;
   const ReadingBudget::Clock::time_point start{seconds(100)};
   EXPECT_TRUE(budget.allows(start)) << "the first";
-  budget.spent(start, start + milliseconds(2));
-  EXPECT_FALSE(budget.allows(start + milliseconds(1900)));
-  EXPECT_TRUE(budget.allows(start + milliseconds(2003)));
+  budget.spent(start + milliseconds(2), milliseconds(2));
+  EXPECT_FALSE(budget.allows(start + milliseconds(3900)));
+  EXPECT_TRUE(budget.allows(start + milliseconds(4003)));
 }
 
 /// A /proc of the test's own with two cores.

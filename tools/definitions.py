@@ -36,7 +36,7 @@ def program() -> Path:
 
 def metrics(bench: Path) -> str:
     """The tables of metrics and facts that the program prints."""
-    command = [bench, "--metrics", "--format", "markdown"]
+    command = [bench, "--metrics"]
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 

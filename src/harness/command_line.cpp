@@ -163,6 +163,10 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
   } else {
     return parse_benchmark(words, program);
   }
+  const bool has_format = as_json && (first == "--list" || first == "--metrics");
+  if (words.size() > 1 && !has_format) {
+    throw UsageError(fmt::format("{} takes no '{}'; see {} --help", first, words[1], program));
+  }
   return line;
 }
 

@@ -102,6 +102,8 @@ def compare(
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
         entry = option.spec(benchmark, Options.parse(words), **job)
+        if "record" in entry.options:
+            raise CommlensError("--record beside --run: name the folder of the records with --out")
         status, matched = _measured(entry, a, b, launcher, out)
     else:
         if a or b:

@@ -215,6 +215,12 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
     kind = outputs.PAGE if layout == "html" else outputs.MARKDOWN
     if layout == "html" or out is not None:
         out = out or Path("report.html")
+        endings = (".html", ".htm") if layout == "html" else (".md", ".markdown")
+        if out.suffix and out.suffix.lower() not in endings:
+            raise CommlensError(
+                f"--out {out}: a report is HTML, or Markdown with --format markdown: write"
+                f" a name that ends in {endings[0]}"
+            )
         outputs.check(out, kind, inputs=records)
     with without_collections(), telling() as tell:
         with_records, of_doctor = reports.examined(records)

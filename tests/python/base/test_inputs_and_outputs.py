@@ -127,6 +127,10 @@ def test_what_commlens_wrote_is_replaced_but_no_input(commlens: Commlens) -> Non
     for words in (("a.html",), ("a.md", "--format", "markdown")):
         for _ in range(2):
             assert commlens("report", "records.jsonl", "--out", *words).returncode == 0
+    for words in (("a.png",), ("a.md",), ("new.html", "--format", "markdown")):
+        other = commlens("report", "records.jsonl", "--out", *words)
+        assert other.returncode == 2 and "a report is HTML, or Markdown" in other.stderr
+        assert other.stderr.count("\n") == 1 and not Path("new.html").exists()
     assert "this command reads it" in commlens("report", "a.html", "--out", "a.html").stderr
     both = commlens("run", "latency", "--record", "t.json", "--trace", "./t.json")
     assert both.returncode == 2 and "it is the file of --record" in both.stderr

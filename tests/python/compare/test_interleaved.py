@@ -71,6 +71,13 @@ def test_a_mistake_is_refused_before_anything_runs(
     assert not Path("results").exists()
 
 
+def test_records_of_a_run_have_no_file_of_the_user(commlens: Commlens) -> None:
+    run = commlens("compare", "--run", "latency", "--b", "X=1", "--", "--record", "x.jsonl")
+    assert run.returncode == 2 and run.stderr.count("\n") == 1
+    assert "--record beside --run: name the folder of the records with --out" in run.stderr
+    assert not Path("results").exists() and not Path("x.jsonl").exists()
+
+
 def test_a_side_that_fails_is_a_failure(commlens: Commlens) -> None:
     run = commlens(
         *("compare", "--run", "latency", "--a", "FAKE_X=1", "--b", "FAKE_MODE=die early"),

@@ -15,6 +15,7 @@ from native_helpers import (
     BENCHMARKS,
     OK,
     TRANSPORTS,
+    USAGE,
     declared,
     native,
     needs_native,
@@ -44,6 +45,14 @@ def test_answers_without_mpi(words: str, tmp_path: Path) -> None:
         assert options
         for name in (*options, *common):
             assert name in job.output
+
+
+@pytest.mark.parametrize("words", ["--list extra", "--help extra", "--about --x", "--version 2"])
+def test_an_answer_takes_nothing_more(words: str, tmp_path: Path) -> None:
+    job = start([str(BENCH), *words.split()], tmp_path).wait()
+    assert job.status == USAGE and not job.output
+    option, word = words.split()
+    assert job.error == f"commlens: {option} takes no '{word}'; see commlens-bench --help\n"
 
 
 def test_the_list_for_programs(tmp_path: Path) -> None:

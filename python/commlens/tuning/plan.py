@@ -124,6 +124,7 @@ def planned(
             f"no setting applies to {here.benchmark} over {' or '.join(here.transports)} here: "
             + "; ".join(f"{name}: {why}" for name, why in list(why_not.items())[:3])
         )
+    _check_options(session.native, job, settings)
     # Of the environment only what settings ask for is kept in the folder.
     asked_for = {name for setting in settings for value in setting.values for name in value.set}
     asked_for |= {name for setting in settings for name in setting.needs}
@@ -140,6 +141,21 @@ def planned(
         settings,
         why_not,
     )
+
+
+def _check_options(native: Native, job: JobSpec, settings: Sequence[TuningSetting]) -> None:
+    """Raises CommlensError for an option that the benchmark does not have. A value that it refuses
+    is a result of the search."""
+    tried = [
+        (f"{setting.name}={value.name}", Options({k: v or None for k, v in value.options.items()}))
+        for setting in settings
+        for value in setting.values
+        if value.options
+    ]
+    lines = [(job.ranks, (job.benchmark, *options.words())) for _, options in tried]
+    for (name, _), mistake in zip(tried, native.mistakes(lines) if lines else ()):
+        if mistake.startswith("no option"):
+            raise CommlensError(f"--space: {name}: {mistake}")
 
 
 def _settings(spaces: Sequence[str], here: Situation, program: str) -> list[TuningSetting]:

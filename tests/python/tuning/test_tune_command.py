@@ -120,6 +120,15 @@ def test_an_option_of_the_benchmark_is_a_setting(commlens: Commlens) -> None:
     assert launches_in(folder()).find({"window": "8"})
 
 
+def test_an_option_that_the_benchmark_has_not_is_refused_at_once(commlens: Commlens) -> None:
+    text = Path("option.yaml").read_text().replace("window", "windw")
+    Path("option.yaml").write_text(text)
+    run = commlens("tune", "bandwidth", "--space", "option.yaml", "--ranks", 1)
+    assert run.returncode == 2 and run.stderr.count("\n") == 1
+    assert "--space: windw=" in run.stderr and "no option '--windw'" in run.stderr
+    assert not Path("results").exists()
+
+
 def test_a_dry_run_names_the_settings_that_apply(commlens: Commlens) -> None:
     run = commlens("tune", "latency", "--dry-run", "--env", "OMPI_MCA_btl_vader_eager_limit=512")
     assert run.returncode == 0, run.stderr

@@ -24,7 +24,7 @@ from commlens.model.profile import (
     imbalance_of,
     mean,
 )
-from commlens.render.published_profile import published_tables
+from commlens.render.published_profile import LEAST_PERCENT, as_percent, published_tables
 from commlens.render.table import Column, Lines, Table, Thing
 
 _MOST_CALL_SITES = 30
@@ -33,7 +33,6 @@ _MOST_FUNCTIONS = 4  # of a rank that are columns
 _LEAST_SHARE = 0.01  # of the time, for a column
 _MOST_FUNCTIONS_OF_REGION = 3
 _ADDRESS = re.compile(r"\+0x[0-9a-f]+$")
-_LEAST_PERCENT = 0.1
 _TOTAL = "Total (MPI_Init to MPI_Finalize)"
 _COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
 _POSTS = re.compile(
@@ -42,7 +41,6 @@ _POSTS = re.compile(
 _MOST_PEERS = 8  # rows and columns of the matrix
 
 _seconds = "{:.6f}".format
-_percent = "{:.1f}%".format
 _calls = "{:,.1f}".format
 
 
@@ -102,7 +100,7 @@ class _Line(NamedTuple):
 def time_table(profile: Profile, every: bool = False) -> Table[_Line]:
     """Means over ranks. Imb. Time is the maximum less the mean, Imb. Time % as in imbalance.py.
 
-    `every`: also functions that take less than _LEAST_PERCENT of the time, which are one row else.
+    `every`: also functions that take less than LEAST_PERCENT of the time, which are one row else.
     """
     outside = imbalance_of(profile.outside_s)
     calls = sum(function.mean_calls for function in profile.functions)
@@ -113,7 +111,7 @@ def time_table(profile: Profile, every: bool = False) -> Table[_Line]:
         _Line("USER (outside MPI)", outside, outside.mean_s, profile, None),
     ]
     columns: list[Column[_Line]] = [
-        Column("Time %\nof Total", lambda row: row.percent, format=_percent),
+        Column("Time %\nof Total", lambda row: row.percent, format=as_percent),
         Column("Time", lambda row: row.part_s, "s", _seconds),
         *_IMBALANCES,
         Column("Calls", lambda row: row.calls, format=_calls),
@@ -135,7 +133,7 @@ def _posted(profile: Profile) -> list[str]:
 
 _IMBALANCES: list[Column[_Line]] = [
     Column("Imb. Time", lambda row: row.time and row.time.imbalance_s, "s", _seconds),
-    Column("Imb.\nTime %", lambda row: row.time and row.time.percent, format=_percent),
+    Column("Imb.\nTime %", lambda row: row.time and row.time.percent, format=as_percent),
 ]
 
 
@@ -156,7 +154,7 @@ def _group(
         return
     number = sum(function.mean_calls for function in functions)
     yield _Line(name, None, mean(profile.in_functions(functions)), profile, number)
-    small = [call for call in functions if profile.percent(call.time.mean_s) < _LEAST_PERCENT]
+    small = [call for call in functions if profile.percent(call.time.mean_s) < LEAST_PERCENT]
     hidden = small if len(small) > 1 and not every else []
     for call in functions[: len(functions) - len(hidden)]:  # the longest first
         yield _Line(f"  {call.name}", call.time, call.time.mean_s, profile, call.mean_calls)
@@ -217,7 +215,7 @@ def waiting_table(profile: Profile) -> Table[Function]:
     columns: list[Column[Function]] = [
         Column("Time", lambda function: mean(function.time_s), "s", _seconds),
         Column("Waiting", lambda function: mean(function.waiting_s), "s", _seconds),
-        Column("Wait %\nof Total", percent, format=_percent),
+        Column("Wait %\nof Total", percent, format=as_percent),
         Column("Transfer", transfer, "s", _seconds),
         Column("Most waiting", lambda function: max(function.waiting_s), "s", _seconds),
         Column("Rank", rank),
@@ -251,7 +249,7 @@ def call_sites_table(profile: Profile) -> Table[CallSite]:
 
     columns: list[Column[CallSite]] = [
         Column("Time", lambda site: site.time_s / ranks, "s", _seconds),
-        Column("Wait %\nof Total", waiting, format=_percent, if_any=True),
+        Column("Wait %\nof Total", waiting, format=as_percent, if_any=True),
         Column("Calls", lambda site: site.calls / ranks, format=_calls),
         Column("Bytes per rank", lambda site: site.bytes / ranks, format=format_bytes),
         Column("Function called from", chain, left=True),
@@ -340,7 +338,7 @@ def regions_table(profile: Profile) -> Table[_Line]:
         Column("Time", lambda row: row.time and row.time.mean_s, "s", _seconds),
         *_IMBALANCES,
         Column("MPI", lambda row: row.part_s, "s", _seconds),
-        Column("MPI %\nof Total", lambda row: row.percent, format=_percent),
+        Column("MPI %\nof Total", lambda row: row.percent, format=as_percent),
         Column("Entries", lambda row: row.calls, format=_calls),
         _name_column("Region\n  Function"),
     ]

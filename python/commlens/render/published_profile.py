@@ -12,9 +12,9 @@ from commlens.model.profile import Function, Profile
 from commlens.render.table import Column, Table
 
 _SHARE, _IMBALANCE = "Time %", "Imb. Time %"  # of a published profile
-_LEAST_PERCENT = 0.1
+LEAST_PERCENT = 0.1  # of the time, for a row of its own
 
-_percent = "{:.1f}%".format
+as_percent = "{:.1f}%".format
 
 
 class _Share(NamedTuple):
@@ -45,11 +45,11 @@ def published_tables(profile: Profile, source: Source) -> Iterator[Table[_Share]
         Column(
             "Time %\nof Total",
             lambda row: row.ours and profile.percent(row.ours.time.mean_s),
-            format=_percent,
+            format=as_percent,
         ),
-        Column("published", lambda row: row.published[_SHARE], format=_percent),
-        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=_percent),
-        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=_percent),
+        Column("published", lambda row: row.published[_SHARE], format=as_percent),
+        Column("Imb.\nTime %", lambda row: row.ours and row.ours.time.percent, format=as_percent),
+        Column("published", lambda row: row.published.get(_IMBALANCE, 0.0), format=as_percent),
         Column("Function", lambda row: row.name, left=True),
     ]
     for setup, figures in groupby(source.figures, lambda figure: figure.setup):
@@ -60,7 +60,7 @@ def published_tables(profile: Profile, source: Source) -> Iterator[Table[_Share]
         rows = [
             _Share(ours[name].name if name in ours else name, ours.get(name), quantities)
             for name, quantities in theirs.items()
-            if name.startswith("mpi_") and quantities.get(_SHARE, 0) >= _LEAST_PERCENT
+            if name.startswith("mpi_") and quantities.get(_SHARE, 0) >= LEAST_PERCENT
         ]
         if rows:
             yield Table(columns, rows, f"Beside it {source.name}", f"{setup}, {source.machine}")

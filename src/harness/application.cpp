@@ -22,6 +22,7 @@
 #include "transport/communicator.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/rank_device.hpp"
+#include "transport/ucx_log.hpp"
 
 namespace commlens {
 
@@ -35,9 +36,13 @@ class MpiLibrary {
   MpiLibrary(int& argc, char**& argv, transport::ThreadLevel level) {
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
     MPI_Init_thread(&argc, &argv, native(level), &provided);
+    ucx_log_.initialised();
   }
   MpiLibrary(MpiLibrary&&) = delete;
   ~MpiLibrary() { MPI_Finalize(); }
+
+ private:
+  transport::UcxLog ucx_log_;  ///< from before MPI's initialisation to after its end
 };
 
 int world_rank() {

@@ -167,6 +167,19 @@ void Run::sample(const Measurement& measurement) {
   }
   record_.calls = sampled.calls_per_operation(communicator());
   take(sampler.result(), measurement);
+  if (sampler.passed()) take_selection(sampled);
+}
+
+void Run::take_selection(SampledRun& sampled) {
+  constexpr double longest_s = 0.1;  // that once or twice more takes no time to speak of
+  const auto& calls = record_.calls;
+  if (calls.empty()) return;
+  const auto collective =
+      std::find_if(calls.begin(), calls.end(), [](const auto& call) { return transport::is_collective(call.first); });
+  record_.selection = transport::selected(collective == calls.end() ? "" : collective->first);
+  const auto longest = std::max_element(record_.samples_s.begin(), record_.samples_s.end());
+  const bool is_named = collective != calls.end() && record_.selection.contains("pml");  // Open MPI's functions are
+  if (is_named && ranks() > 1 && *longest <= longest_s) record_.selection.merge(sampled.collective(communicator()));
 }
 
 /// GPUs lower their clocks within milliseconds of idling: nothing may come between the samples and this.

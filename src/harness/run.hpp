@@ -20,11 +20,13 @@
 #include "measure/record.hpp"
 #include "transport/communicator.hpp"
 #include "transport/context.hpp"
+#include "transport/selection.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens {
 
 class Ceilings;
+class SampledRun;
 
 /// What a benchmark's body throws, on all ranks alike and before anything is sent, where a transport cannot do what it
 /// needs: the record is `skipped`, with this reason.
@@ -116,6 +118,8 @@ class Run {
   void sample(const Measurement& measurement);
   void take(measure::Samples samples, const Measurement& measurement);
   void take_clock();
+  /// What MPI has selected for the operation, where it communicates by MPI.
+  void take_selection(SampledRun& sampled);
   /// Before the samples for what is known then, and after them for the record.
   void measure_ceilings(const Measurement& measurement, std::optional<double> case_s);
 

@@ -4,6 +4,7 @@ record."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from functools import cache
 
 import msgspec
 
@@ -19,6 +20,7 @@ class Selected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str  # how the library tells it
 
 
+@cache
 def selected_names() -> list[Selected]:
     """All of them, in the order in which they are shown."""
     return knowledge.load("libraries/selection", list[Selected])

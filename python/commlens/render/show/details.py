@@ -98,6 +98,8 @@ def facts_line(group: Group, facts: Mapping[str, Value]) -> Line:
 def selection_line(records: Iterable[Record]) -> Line:
     """`selected: pml ob1 · coll tuned`: what all records agree on whose libraries tell it."""
     told = [record.selection for record in records if record.selection]
+    if not told:
+        return []
     agreed = [(name, told[0][name]) for name in selection_names(told) if not _differs(name, told)]
     texts = " · ".join(f"{name} {value}" for name, value in agreed)
     return [("  selected: ", "dim"), (texts, "dim")] if texts else []

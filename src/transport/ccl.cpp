@@ -20,6 +20,7 @@
 #include "base/error.hpp"
 #include "device/gpu/check.hpp"
 #include "transport/activity.hpp"
+#include "transport/ccl_profiler.hpp"
 #include "transport/communicator.hpp"
 #include "transport/transport.hpp"
 
@@ -149,6 +150,9 @@ class CclTransport final : public Transport {
     if (communicator.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
     const std::string text = communicator.broadcast(std::string(id.internal, sizeof id.internal));
     std::copy(text.begin(), text.end(), id.internal);
+    int version = 0;
+    CCL_CALL(ncclGetVersion, &version);
+    const CclProfiler profiler(version);
     CCL_CALL(ncclCommInitRank, &communicator_, communicator.size(), id, communicator.rank());
   }
   CclTransport(CclTransport&&) = delete;

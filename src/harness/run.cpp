@@ -174,7 +174,7 @@ void Run::sample(const Measurement& measurement) {
 void Run::take_selection(SampledRun& sampled) {
   constexpr double longest_s = 0.1;  // that once or twice more takes no time to speak of
   const auto& samples = record_.samples_s;
-  const bool is_short = !samples.empty() && *std::max_element(samples.begin(), samples.end()) <= longest_s;
+  const bool is_short = !samples.empty() && *std::min_element(samples.begin(), samples.end()) <= longest_s;
   const auto& calls = record_.calls;
   if (calls.empty()) {  // what MPI does not do, the ccl library may
     const auto again = [&] {

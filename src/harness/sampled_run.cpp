@@ -145,25 +145,28 @@ std::map<std::string, double> SampledRun::calls_per_operation(const transport::C
 transport::Selection SampledRun::collective(const transport::Communicator& communicator) {
   using std::chrono_literals::operator""ms;
   transport::Selection found;
-  // Of a collective with a root some ranks wait for the root alone, others for no rank but their own part of a tree.
-  for (const int late : {0, communicator.size() - 1}) {
-    prepare(1);
-    communicator.barrier();
-    transport::Selection mine;
-    if (communicator.rank() == late) {
-      std::this_thread::sleep_for(4ms);
-      operate(1);
-    } else {
-      transport::StackSample sample(2ms);
-      operate(1);
-      mine = transport::collective_on(sample.finish());
+  for (const auto late_by : {4ms, 20ms}) {  // where cores are busy, ranks take long to come to where they wait
+    // Of a collective with a root some ranks wait for the root alone, others for no rank but their own part of a tree.
+    for (const int late : {0, communicator.size() - 1}) {
+      prepare(1);
+      communicator.barrier();
+      transport::Selection mine;
+      if (communicator.rank() == late) {
+        std::this_thread::sleep_for(late_by);
+        operate(1);
+      } else {
+        transport::StackSample sample(late_by / 2);
+        operate(1);
+        mine = transport::collective_on(sample.finish());
+      }
+      // The one that knows most; of a rank that was in no collective nothing is known.
+      const auto first = [&](bool is_known) { return communicator.first(is_known ? nlohmann::json(mine).dump() : ""); };
+      std::string text = first(mine.contains("algorithm"));
+      if (!text.empty()) return nlohmann::json::parse(text);
+      text = first(!mine.empty());
+      if (!text.empty()) found = nlohmann::json::parse(text).get<transport::Selection>();
     }
-    // The one that knows most; of a rank that was in no collective nothing is known.
-    const std::string with_algorithm = mine.contains("algorithm") ? nlohmann::json(mine).dump() : "";
-    std::string text = communicator.first(with_algorithm);
-    if (!text.empty()) return nlohmann::json::parse(text);
-    text = communicator.first(mine.empty() ? "" : nlohmann::json(mine).dump());
-    if (!text.empty()) found = nlohmann::json::parse(text).get<transport::Selection>();
+    if (!found.empty()) break;
   }
   return found;
 }

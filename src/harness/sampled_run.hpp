@@ -92,7 +92,7 @@ class SampledRun final : public measure::SampledOperation {
   /// Collective: of MPI functions in an operation, the mean over the ranks.
   [[nodiscard]] std::map<std::string, double> calls_per_operation(const transport::Communicator& communicator) const;
   /// Collective: the collective in which an operation waits for a rank that comes late, with its algorithm. Does the
-  /// operation once or twice.
+  /// operation once or twice, on busy cores up to four times.
   [[nodiscard]] transport::Selection collective(const transport::Communicator& communicator);
 
  private:

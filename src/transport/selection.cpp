@@ -184,7 +184,7 @@ Selection collective_on(const std::vector<Frame>& stack) {
       std::find_if(stack.begin(), stack.end(), [](const Frame& frame) { return is_collective(frame.function); });
   if (call == stack.end()) return {};
   const std::string operation = operation_of(call->function);
-  Selection selection;
+  Selection selection{{"collective", "MPI_" + operation}};
   // Outside in: a component may use others for its parts, and an algorithm may leave small messages to another.
   const std::string algorithms = "ompi_coll_base_" + lower_case(operation) + "_intra_";
   for (auto frame = std::make_reverse_iterator(call); frame != stack.rend(); ++frame) {
@@ -194,7 +194,6 @@ Selection collective_on(const std::vector<Frame>& stack) {
     const std::string algorithm = frame->function.substr(algorithms.size());
     if (algorithm != "generic") selection["algorithm"] = algorithm;  // what several trees have in common
   }
-  if (!selection.empty()) selection["collective"] = "MPI_" + operation;
   return selection;
 }
 

@@ -39,6 +39,10 @@ struct PairOptions {
 
   void describe(OptionSet& options) {
     options.add("bytes", bytes, "size or sizes of a message: 4096, 8:1G (times 2), 8:1G:x8");
+    describe_pairs(options);
+  }
+
+  void describe_pairs(OptionSet& options) {
     // The record's memory says the same.
     options.add("from", from, "memory kind of the first rank of each pair").role(measure::Role::derived);
     options.add("to", to, "memory kind of the second one").role(measure::Role::derived);
@@ -243,6 +247,15 @@ inline measure::Repetition window_repetition(std::size_t bytes) {
 inline measure::ClassicLayout osu_pairs(std::string_view title, std::vector<measure::ClassicLayout::Column> columns,
                                         bool pairs = false) {
   return {.format = "osu", .title = title, .columns = std::move(columns), .point_to_point = true, .pairs = pairs};
+}
+
+/// The layout of an OSU benchmark of one-sided operations.
+inline measure::ClassicLayout osu_one_sided(std::string_view call, std::string_view title,
+                                            std::vector<measure::ClassicLayout::Column> columns) {
+  auto layout = osu_pairs(title, std::move(columns));
+  layout.call = call;
+  layout.one_sided = true;
+  return layout;
 }
 
 inline constexpr Metric bandwidth_GBps{"bandwidth_GBps", unit::GBps, Better::higher,

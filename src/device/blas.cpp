@@ -19,7 +19,9 @@ const void* advanced(const void* data, std::size_t elements, DataType type) {
 }
 
 void check(const Gemm& gemm) {
-  if (gemm.type == DataType::i32) throw Error("no matrix product of i32: it takes f32, f64, c64 or c128");
+  if (gemm.type < DataType::f32) {
+    throw Error("no matrix product of " + std::string(name(gemm.type)) + ": it takes f32, f64, c64 or c128");
+  }
   if (std::max({gemm.m, gemm.n, gemm.lda, gemm.ldb, gemm.ldc}) > largest) {
     throw Error("a matrix product with a dimension of 2^31 or more");
   }

@@ -5,29 +5,28 @@
 
 namespace commlens::device {
 
-struct Sum {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return a + b;
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): function objects that differ in one expression
+#define COMMLENS_OPERATION(Name, expression)         \
+  struct Name {                                      \
+    template <class T>                               \
+    COMMLENS_FUNCTION T operator()(T a, T b) const { \
+      return static_cast<T>(expression);             \
+    }                                                \
   }
-};
-struct Product {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return a * b;
-  }
-};
-struct Minimum {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return b < a ? b : a;
-  }
-};
-struct Maximum {
-  template <class T>
-  COMMLENS_FUNCTION T operator()(T a, T b) const {
-    return a < b ? b : a;
-  }
-};
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+COMMLENS_OPERATION(Sum, a + b);
+COMMLENS_OPERATION(Product, a* b);
+COMMLENS_OPERATION(Minimum, b < a ? b : a);
+COMMLENS_OPERATION(Maximum, a < b ? b : a);
+// Of integers.
+COMMLENS_OPERATION(BitAnd, a& b);
+COMMLENS_OPERATION(BitOr, a | b);
+COMMLENS_OPERATION(BitXor, a ^ b);
+COMMLENS_OPERATION(LogicalAnd, a != 0 && b != 0);
+COMMLENS_OPERATION(LogicalOr, a != 0 || b != 0);
+COMMLENS_OPERATION(LogicalXor, (a != 0) != (b != 0));
+
+#undef COMMLENS_OPERATION
 
 }  // namespace commlens::device

@@ -18,7 +18,7 @@ using transport::Reduction;
 
 Reduction reduction_of(Combine combine) {
   using enum Reduction;
-  return entry_of(std::array{sum, product, minimum, maximum}, combine);
+  return entry_of(std::array{sum, prod, min, max}, combine);
 }
 
 /// Combined with any value it gives that value.

@@ -16,12 +16,14 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/stopwatch.hpp"
 #include "harness/command_line.hpp"
 #include "harness/monitor.hpp"
 #include "harness/session.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_library.hpp"
 #include "transport/rank_device.hpp"
+#include "transport/ucx_log.hpp"
 
 namespace commlens {
 
@@ -34,10 +36,18 @@ class MpiLibrary {
   /// threads are those of concurrent streams of the host and of the BLAS.
   MpiLibrary(int& argc, char**& argv, transport::ThreadLevel level) {
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
+    const Stopwatch stopwatch;
     MPI_Init_thread(&argc, &argv, native(level), &provided);
+    seconds_ = stopwatch.seconds();
+    ucx_log_.initialised();
   }
   MpiLibrary(MpiLibrary&&) = delete;
   ~MpiLibrary() { MPI_Finalize(); }
+  [[nodiscard]] double seconds() const { return seconds_; }  ///< that MPI_Init_thread has taken
+
+ private:
+  transport::UcxLog ucx_log_;  ///< from before MPI's initialisation to after its end
+  double seconds_ = 0;
 };
 
 int world_rank() {
@@ -84,9 +94,10 @@ std::unique_ptr<device::Device> open_device(const CommandLine& line, int local_r
   return on_host ? device::open_host() : open_rank_device(local_rank);
 }
 
-int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command) {
+int run_session(CommandLine& line, std::unique_ptr<device::Device> device, std::vector<std::string> command,
+                double mpi_init_s) {
   if (!device) device = open_device(line, transport::Communicator(MPI_COMM_WORLD).node().rank());
-  Session session(line.settings, std::move(device), std::move(command));
+  Session session(line.settings, std::move(device), std::move(command), mpi_init_s);
   try {
     return static_cast<int>(session.execute(*line.benchmark));
   } catch (const UsageError&) {
@@ -122,7 +133,7 @@ int run_application(int argc, char** argv) {
     if (mistake) return refuse(*mistake);
     require_ranks(line->settings);
     require_thread_level(line->settings.thread_level);
-    return run_session(*line, std::move(device), command);
+    return run_session(*line, std::move(device), command, library.seconds());
   } catch (const UsageError& error) {
     return refuse(error);
   } catch (const std::exception& error) {

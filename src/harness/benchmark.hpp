@@ -135,8 +135,8 @@ class CaseOf final : public Case {
 template <class Options>
 class BenchmarkOf final : public Benchmark {
  public:
-  BenchmarkOf(BenchmarkDescription description, Body<Options> body)
-      : description_(std::move(description)), body_(body) {
+  BenchmarkOf(BenchmarkDescription description, Body<Options> body, Options defaults = {})
+      : description_(std::move(description)), values_(std::move(defaults)), body_(body) {
     values_.describe(set_);
   }
 

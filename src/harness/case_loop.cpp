@@ -83,7 +83,8 @@ CaseLoop::CaseLoop(const Parameters& parameters, std::vector<device::Memory> mem
                  .memories = memories_,
                  .metrics = parameters.start.benchmark.metrics,
                  .blas = [this](device::Memory memory) -> device::Blas& { return blas(memory); },
-                 .retained = retained_} {
+                 .retained = retained_,
+                 .mpi_init_s = parameters.mpi_init_s} {
   for (const auto* description : transports) {
     participants_.push_back(
         {.description = description, .unsupported = parameters.communicator.first(description->unsupported(setup_))});

@@ -62,6 +62,7 @@ class CaseLoop {
     Output* output;    ///< nullptr: another rank's task
     TraceFile* trace;  ///< likewise, or not asked for
     int blas_threads;
+    double mpi_init_s;
     std::function<void(const std::exception&)> fail;  ///< ends the job: does not return
   };
 

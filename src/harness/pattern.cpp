@@ -20,9 +20,9 @@ void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataTy
   in_precision(type, [&](auto real) { write(stream, static_cast<decltype(real)*>(data), reals, seed); });
 }
 
-void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
-  auto* target = buffer.as<unsigned char>();
-  device::launch(stream, buffer.bytes(), COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
+void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed) {
+  auto* target = static_cast<unsigned char*>(data);
+  device::launch(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
 }
 
 void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
@@ -32,16 +32,16 @@ void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uin
       COMMLENS_LAMBDA(std::size_t i) { target[i] = static_cast<unsigned char>(~byte_at(i, seed)); });
 }
 
-Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
-  const std::size_t bytes = buffer.bytes();
-  const auto* content = buffer.as<unsigned char>();
-  const std::size_t first =
-      device::find_first(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return content[i] != byte_at(i, seed); });
-  if (first == bytes) return {.elements = bytes};
+Verdict expect_bytes(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed,
+                     std::size_t first) {
+  const auto* content = static_cast<const unsigned char*>(data);
+  const std::size_t wrong = device::find_first(
+      stream, bytes, COMMLENS_LAMBDA(std::size_t i) { return content[i] != byte_at(first + i, seed); });
+  if (wrong == bytes) return {.elements = bytes};
   return {.elements = bytes,
-          .error = "byte " + std::to_string(first) + " of " + std::to_string(bytes) + " is " +
-                   std::to_string(device::download(content + first, stream)) + ", must be " +
-                   std::to_string(byte_at(first, seed))};
+          .error = "byte " + std::to_string(wrong) + " of " + std::to_string(bytes) + " is " +
+                   std::to_string(device::download(content + wrong, stream)) + ", must be " +
+                   std::to_string(byte_at(first + wrong, seed))};
 }
 
 }  // namespace commlens::pattern

@@ -38,14 +38,22 @@ COMMLENS_FUNCTION inline double number_at(std::size_t index, std::uint64_t seed)
 /// Queues: data[i] = number_at(i, seed), for `reals` real numbers: those that elements of `type` consist of.
 void write_numbers(device::Stream& stream, void* data, std::size_t reals, DataType type, std::uint64_t seed);
 
-/// Queues: byte i of the buffer becomes byte_at(i, seed).
-void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
+/// Queues: byte i becomes byte_at(i, seed).
+void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed);
+inline void write_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
+  write_bytes(stream, buffer.data(), buffer.bytes(), seed);
+}
 
 /// Queues: every byte is made to differ from what write_bytes(seed) would write, so that what was there cannot pass for
 /// it.
 void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
 
-/// Whether the buffer holds what write_bytes(seed) writes; names the first wrong byte. Waits for the stream.
-Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
+/// Whether the bytes are those from `first` on that write_bytes(seed) writes; names the first wrong one. Waits for the
+/// stream.
+Verdict expect_bytes(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed,
+                     std::size_t first = 0);
+inline Verdict expect_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
+  return expect_bytes(stream, buffer.data(), buffer.bytes(), seed);
+}
 
 }  // namespace commlens::pattern

@@ -16,6 +16,7 @@
 #include "measure/result.hpp"
 #include "measure/sampling.hpp"
 #include "transport/activity.hpp"
+#include "transport/ccl_profiler.hpp"
 #include "transport/mpi_calls.hpp"
 
 namespace commlens {
@@ -126,6 +127,13 @@ void Run::measure(const Measurement& measurement) {
   measure_ceilings(measurement, communicator().maximum(stopwatch.seconds()));
 }
 
+void Run::measured(const std::string& operation, double seconds, const measure::CaseMetric& metric) {
+  const Measurement measurement{.operation = operation, .metrics = {metric}};
+  require_declared(measurement);
+  record_.repetition = {.timing = Timing::each, .repeat = 1, .warmup = 0, .batches = 1};
+  take({.seconds = {communicator().maximum(seconds)}}, measurement);
+}
+
 /// A metric that is not declared would stand in records without unit, direction and definition.
 void Run::require_declared(const Measurement& measurement) const {
   auto metrics = measurement.metrics;
@@ -167,6 +175,27 @@ void Run::sample(const Measurement& measurement) {
   }
   record_.calls = sampled.calls_per_operation(communicator());
   take(sampler.result(), measurement);
+  if (sampler.passed()) take_selection(sampled);
+}
+
+void Run::take_selection(SampledRun& sampled) {
+  constexpr double longest_s = 0.1;  // that once or twice more takes no time to speak of
+  const auto& samples = record_.samples_s;
+  const bool is_short = !samples.empty() && *std::min_element(samples.begin(), samples.end()) <= longest_s;
+  const auto& calls = record_.calls;
+  if (calls.empty()) {  // what MPI does not do, the ccl library may
+    const auto again = [&] {
+      sampled.prepare(1);
+      sampled.operate(1);
+    };
+    if (is_short) record_.selection = transport::selected_by_ccl(again);
+    return;
+  }
+  const auto collective =
+      std::find_if(calls.begin(), calls.end(), [](const auto& call) { return transport::is_collective(call.first); });
+  record_.selection = transport::selected(collective == calls.end() ? "" : collective->first);
+  const bool is_named = collective != calls.end() && record_.selection.contains("pml");  // Open MPI's functions are
+  if (is_named && ranks() > 1 && is_short) record_.selection.merge(sampled.collective(communicator()));
 }
 
 /// GPUs lower their clocks within milliseconds of idling: nothing may come between the samples and this.

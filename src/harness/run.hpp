@@ -20,11 +20,13 @@
 #include "measure/record.hpp"
 #include "transport/communicator.hpp"
 #include "transport/context.hpp"
+#include "transport/selection.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens {
 
 class Ceilings;
+class SampledRun;
 
 /// What a benchmark's body throws, on all ranks alike and before anything is sent, where a transport cannot do what it
 /// needs: the record is `skipped`, with this reason.
@@ -43,6 +45,7 @@ struct Resources {
   const std::vector<measure::Metric>& metrics;                 ///< that the benchmark has declared
   std::function<device::Blas&(device::Memory memory)> blas;    ///< made when first asked for
   std::map<std::type_index, std::shared_ptr<void>>& retained;  ///< Run::retain()
+  double mpi_init_s = 0;                                       ///< what MPI_Init_thread has taken on this rank
 };
 
 /// One case of a benchmark over one transport.
@@ -68,7 +71,9 @@ class Run {
   [[nodiscard]] int ranks() const { return resources_.communicator.size(); }
   [[nodiscard]] device::Memory memory() const { return buffers_.arena.memory(); }
   [[nodiscard]] transport::Transport& transport() { return transport_; }
-  [[nodiscard]] const std::string& transport_name() const { return record_.transport; }  ///< for texts only
+  [[nodiscard]] const std::string& transport_name() const {
+    return record_.transport;
+  }  ///< for texts, and to measure MPI alone
   /// Of this run's memory: every operation of the benchmark goes through it.
   [[nodiscard]] device::Stream& stream() { return *stream_; }
   [[nodiscard]] device::Device& device() { return resources_.device; }
@@ -90,6 +95,7 @@ class Run {
   /// What several cases of a start share, such as a mesh: made by the first that asks for this type.
   template <class T>
   T& retain(const std::function<std::unique_ptr<T>()>& make);
+  [[nodiscard]] double mpi_init_s() const { return resources_.mpi_init_s; }
   /// Waits for the run's stream, and then for the other ranks.
   void barrier();
   /// Tells the watchdog, in the middle of a long operation, that there is progress.
@@ -108,6 +114,9 @@ class Run {
   /// Warms up, measures and validates, collectively, into the record. Once in a benchmark's body. What the body does
   /// before counts as set-up and is timed as such.
   void measure(const Measurement& measurement);
+  /// In the place of measure(), for what has been timed before the run, once: the largest `seconds` over the ranks are
+  /// the sample.
+  void measured(const std::string& operation, double seconds, const measure::CaseMetric& metric);
   /// Seconds of an operation, the largest over the ranks; after measure().
   [[nodiscard]] const std::vector<double>& samples() const { return record_.samples_s; }
 
@@ -116,6 +125,8 @@ class Run {
   void sample(const Measurement& measurement);
   void take(measure::Samples samples, const Measurement& measurement);
   void take_clock();
+  /// What MPI has selected for the operation, where it communicates by MPI.
+  void take_selection(SampledRun& sampled);
   /// Before the samples for what is known then, and after them for the record.
   void measure_ceilings(const Measurement& measurement, std::optional<double> case_s);
 

@@ -1,7 +1,9 @@
 #include "harness/sampled_run.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <thread>
 #include <utility>
 
 #include "harness/monitor.hpp"
@@ -138,6 +140,35 @@ std::map<std::string, double> SampledRun::calls_per_operation(const transport::C
     calls[name] = static_cast<double>(total) / static_cast<double>(operations_) / communicator.size();
   }
   return calls;
+}
+
+transport::Selection SampledRun::collective(const transport::Communicator& communicator) {
+  using std::chrono_literals::operator""ms;
+  transport::Selection found;
+  for (const auto late_by : {4ms, 20ms}) {  // where cores are busy, ranks take long to come to where they wait
+    // Of a collective with a root some ranks wait for the root alone, others for no rank but their own part of a tree.
+    for (const int late : {0, communicator.size() - 1}) {
+      prepare(1);
+      communicator.barrier();
+      transport::Selection mine;
+      if (communicator.rank() == late) {
+        std::this_thread::sleep_for(late_by);
+        operate(1);
+      } else {
+        transport::StackSample sample(late_by / 2);
+        operate(1);
+        mine = transport::collective_on(sample.finish());
+      }
+      // The one that knows most; of a rank that was in no collective nothing is known.
+      const auto first = [&](bool is_known) { return communicator.first(is_known ? nlohmann::json(mine).dump() : ""); };
+      std::string text = first(mine.contains("algorithm"));
+      if (!text.empty()) return nlohmann::json::parse(text);
+      text = first(!mine.empty());
+      if (!text.empty()) found = nlohmann::json::parse(text).get<transport::Selection>();
+    }
+    if (!found.empty()) break;
+  }
+  return found;
 }
 
 }  // namespace commlens

@@ -18,6 +18,7 @@
 #include "measure/sampling.hpp"
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
+#include "transport/selection.hpp"
 
 namespace commlens {
 
@@ -90,6 +91,9 @@ class SampledRun final : public measure::SampledOperation {
   [[nodiscard]] std::vector<measure::Span> spans(const transport::Communicator& communicator);
   /// Collective: of MPI functions in an operation, the mean over the ranks.
   [[nodiscard]] std::map<std::string, double> calls_per_operation(const transport::Communicator& communicator) const;
+  /// Collective: the collective in which an operation waits for a rank that comes late, with its algorithm. Does the
+  /// operation once or twice, on busy cores up to four times.
+  [[nodiscard]] transport::Selection collective(const transport::Communicator& communicator);
 
  private:
   void repeat(const std::function<void()>& operate, std::size_t times);

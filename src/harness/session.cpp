@@ -15,8 +15,10 @@
 
 namespace commlens {
 
-Session::Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command)
+Session::Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command,
+                 double mpi_init_s)
     : settings_(std::move(settings)),
+      mpi_init_s_(mpi_init_s),
       communicator_(MPI_COMM_WORLD),
       node_(communicator_.node()),
       device_(std::move(device)),
@@ -144,6 +146,7 @@ Exit Session::execute(Benchmark& benchmark) {
                  .output = output_.get(),
                  .trace = trace.get(),
                  .blas_threads = blas_threads_,
+                 .mpi_init_s = mpi_init_s_,
                  .fail = [this](const std::exception& error) { fail(error); }},
                 memories, transports, estimate);
   start_.records = loop.records(cases);

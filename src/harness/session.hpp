@@ -24,7 +24,8 @@ namespace commlens {
 class Session {
  public:
   /// Collective. `device` is this rank's; `command` is the program's own, for the record.
-  Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command);
+  Session(Settings settings, std::unique_ptr<device::Device> device, std::vector<std::string> command,
+          double mpi_init_s);
   Session(Session&&) = delete;
 
   /// All cases of a benchmark over all transports. Collective. Throws UsageError on all ranks alike, before anything is
@@ -45,6 +46,7 @@ class Session {
   [[nodiscard]] std::unique_ptr<TraceFile> open_trace(const std::string& path) const;
 
   Settings settings_;
+  double mpi_init_s_;  ///< what MPI_Init_thread has taken on this rank
   transport::Communicator communicator_;
   transport::Communicator node_;
   std::unique_ptr<device::Device> device_;

@@ -44,8 +44,12 @@ struct ClassicLayout {
   std::string_view format;  ///< the reporter that prints it: "osu"
   std::string_view title;   ///< what the program names its measurement
   std::vector<Column> columns;
-  bool point_to_point = false;  ///< the heading names where each side's buffer lies
-  bool pairs = false;           ///< and how many pairs of ranks there are
+  bool point_to_point = false;    ///< the heading names where each side's buffer lies
+  bool pairs = false;             ///< and how many pairs of ranks there are
+  std::string_view call = "MPI";  ///< what the program names before the title
+  bool one_sided = false;         ///< the heading names the window's creation and the synchronization
+  bool of_array = false;          ///< its sizes are of all blocks, by which the algorithm bandwidth is defined
+  bool has_size = true;
 };
 
 struct BenchmarkDeclaration {

@@ -222,6 +222,7 @@ struct Record {
   std::optional<GpuClock> gpu_clock;  ///< where the driver says it
   std::optional<Interference> interference;      ///< where /proc says it
   std::map<std::string, std::string> libraries;  ///< that this case has loaded: {"blas", "OpenBLAS 0.3.21"}
+  std::map<std::string, std::string> selection;  ///< of the communication libraries: {"pml", "ob1"}
 
   /// The value of a parameter; nullptr: there is none of that name.
   [[nodiscard]] const Value* parameter(std::string_view name) const;

@@ -236,6 +236,7 @@ void add_results(Json& json, const Result& result) {
   }
   if (record.interference) json["interference"] = to_json(*record.interference);
   if (!record.libraries.empty()) json["libraries"] = record.libraries;
+  if (!record.selection.empty()) json["selection"] = record.selection;
 }
 
 /// Text from the environment and from libraries need not be UTF-8; a record is not worth losing for that.

@@ -20,7 +20,10 @@
 #include "base/error.hpp"
 #include "device/gpu/check.hpp"
 #include "transport/activity.hpp"
+#include "transport/by_messages.hpp"
+#include "transport/ccl_profiler.hpp"
 #include "transport/communicator.hpp"
+#include "transport/reductions.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport {
@@ -69,15 +72,30 @@ struct Elements {
   std::size_t count;
 };
 
+/// Numbers of 8 bits came with version 2.24.
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 24, 0)
+constexpr bool has_small_floats = true;
+constexpr ncclDataType_t e4m3 = ncclFloat8e4m3;
+constexpr ncclDataType_t e5m2 = ncclFloat8e5m2;
+#else
+constexpr bool has_small_floats = false;
+constexpr ncclDataType_t e4m3 = ncclUint8;
+constexpr ncclDataType_t e5m2 = ncclUint8;
+#endif
+
 /// The library has no complex types; a sum of complex numbers is a sum of twice as many real ones.
 Elements native(DataType type, std::size_t count) {
-  return {entry_of(std::array{ncclInt32, ncclFloat32, ncclFloat64, ncclFloat32, ncclFloat64}, type),
+  return {entry_of(std::array{ncclInt8, ncclUint8, ncclInt32, ncclInt64, ncclFloat16, ncclBfloat16, e4m3, e5m2,
+                              ncclFloat32, ncclFloat64, ncclFloat32, ncclFloat64},
+                   type),
           components(type) * count};
 }
 
+/// Throws Error for what only MPI has.
 ncclRedOp_t native(Reduction reduction, DataType type) {
   require_sum_of_complex(reduction, type);
-  return entry_of(std::array{ncclSum, ncclProd, ncclMin, ncclMax}, reduction);
+  if (reduction > Reduction::avg) throw Error(COMMLENS_CCL_NAME " has no reduction " + std::string(name(reduction)));
+  return std::array{ncclSum, ncclProd, ncclMin, ncclMax, ncclAvg}[static_cast<std::size_t>(reduction)];
 }
 
 gpuStream_t native(device::Stream& stream) { return static_cast<gpuStream_t>(stream.native()); }
@@ -99,57 +117,147 @@ class Group {
   bool open_ = true;
 };
 
-class CclExchange final : public Exchange {
+/// Enqueued on a stream of its own between start() and finish().
+class CclExchange : public Exchange {
  public:
-  CclExchange(ncclComm_t communicator, device::Device& device, std::vector<Message> sends,
-              std::vector<Message> receives)
+  CclExchange(ncclComm_t communicator, device::Device& device)
       : communicator_(communicator),
-        sends_(std::move(sends)),
-        receives_(std::move(receives)),
         stream_(device.concurrent_stream(device::Memory::device, device::Priority::high)),
         earlier_(device.event(device::Memory::device)),
         done_(device.event(device::Memory::device)) {}
 
-  void start(device::Stream& stream) override {
+  void start(device::Stream& stream) final {
     stream.record(*earlier_);
     stream_->wait_for(*earlier_);
     run(*stream_);
     stream_->record(*done_);
   }
 
-  void finish(device::Stream& stream) override { stream.wait_for(*done_); }
+  void finish(device::Stream& stream) final { stream.wait_for(*done_); }
 
-  void run(device::Stream& stream) override {
-    Group group;
-    for (const Message& message : receives_) {
-      if (message.bytes == 0) continue;
-      CCL_CALL(ncclRecv, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(stream));
-    }
-    for (const Message& message : sends_) {
-      if (message.bytes == 0) continue;
-      CCL_CALL(ncclSend, message.data, message.bytes, ncclInt8, message.peer, communicator_, native(stream));
-    }
-    group.finish();
-  }
+ protected:
+  [[nodiscard]] ncclComm_t communicator() const { return communicator_; }
 
  private:
   ncclComm_t communicator_;
-  std::vector<Message> sends_;
-  std::vector<Message> receives_;
   std::unique_ptr<device::Stream> stream_;
   std::unique_ptr<device::Event> earlier_;
   std::unique_ptr<device::Event> done_;
 };
 
+class CclMessages final : public CclExchange {
+ public:
+  CclMessages(ncclComm_t communicator, device::Device& device, std::vector<Message> sends,
+              std::vector<Message> receives)
+      : CclExchange(communicator, device), sends_(std::move(sends)), receives_(std::move(receives)) {}
+
+  void run(device::Stream& stream) override {
+    Group group;
+    for (const Message& message : receives_) {
+      if (message.bytes == 0) continue;
+      CCL_CALL(ncclRecv, message.data, message.bytes, ncclInt8, message.peer, communicator(), native(stream));
+    }
+    for (const Message& message : sends_) {
+      if (message.bytes == 0) continue;
+      CCL_CALL(ncclSend, message.data, message.bytes, ncclInt8, message.peer, communicator(), native(stream));
+    }
+    group.finish();
+  }
+
+ private:
+  std::vector<Message> sends_;
+  std::vector<Message> receives_;
+};
+
+/// The operations for which the library has a call.
+class CclCollective final : public CclExchange {
+ public:
+  CclCollective(ncclComm_t communicator, device::Device& device, const Collective& collective)
+      : CclExchange(communicator, device),
+        collective_(collective),
+        elements_(native(collective.type, collective.shape.count)) {
+    if (!collective.description().reduces) return;
+    if (collective.reduction != Reduction::premulsum) {
+      reduction_ = native(collective.reduction, collective.type);
+      return;
+    }
+    with_element(collective.type, [&](auto zero) {
+      decltype(zero) factor = zero;
+      factor = static_cast<decltype(zero)>(2.0F);
+      CCL_CALL(ncclRedOpCreatePreMulSum, &reduction_, &factor, elements_.type, ncclScalarHostImmediate, communicator);
+    });
+    owned_ = true;
+  }
+  CclCollective(CclCollective&&) = delete;
+  ~CclCollective() override {
+    if (owned_) (void)CCL_FUNCTION(ncclRedOpDestroy)(reduction_, communicator());
+  }
+
+  [[nodiscard]] static bool has(Operation operation) {
+    return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::allreduce ||
+           operation == Operation::reduce_scatter || operation == Operation::allgather;
+  }
+
+  void run(device::Stream& stream) override {
+    if (elements_.count == 0) return;
+    const auto& [type, count] = elements_;
+    const int root = collective_.shape.root;
+    const void* input = collective_.input;
+    void* output = collective_.output;
+    switch (collective_.operation) {
+      case Operation::broadcast:
+        CCL_CALL(ncclBroadcast, input, output, count, type, root, communicator(), native(stream));
+        return;
+      case Operation::reduce:
+        CCL_CALL(ncclReduce, input, output, count, type, reduction_, root, communicator(), native(stream));
+        return;
+      case Operation::allreduce:
+        CCL_CALL(ncclAllReduce, input, output, count, type, reduction_, communicator(), native(stream));
+        return;
+      case Operation::reduce_scatter:
+        CCL_CALL(ncclReduceScatter, input, output, count, type, reduction_, communicator(), native(stream));
+        return;
+      case Operation::allgather:
+        CCL_CALL(ncclAllGather, input, output, count, type, communicator(), native(stream));
+        return;
+      default:
+        return;
+    }
+  }
+
+ private:
+  Collective collective_;
+  Elements elements_;
+  ncclRedOp_t reduction_ = ncclSum;
+  bool owned_ = false;
+};
+
+/// The library has no barrier, but no rank can have a sum before all ranks have arrived.
+class CclBarrier final : public CclExchange {
+ public:
+  CclBarrier(ncclComm_t communicator, device::Device& device)
+      : CclExchange(communicator, device), token_(device.allocate(device::Memory::device, sizeof(int))) {}
+
+  void run(device::Stream& stream) override {
+    CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator(), native(stream));
+  }
+
+ private:
+  device::Buffer token_;
+};
+
 class CclTransport final : public Transport {
  public:
-  CclTransport(const Communicator& communicator, device::Device& device)
-      : device_(device), token_(device_.allocate(device::Memory::device, sizeof(int))) {
+  CclTransport(const Communicator& communicator, device::Device& device) : device_(device) {
     ncclUniqueId id{};
     if (communicator.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
     const std::string text = communicator.broadcast(std::string(id.internal, sizeof id.internal));
     std::copy(text.begin(), text.end(), id.internal);
+    int version = 0;
+    CCL_CALL(ncclGetVersion, &version);
+    const CclProfiler profiler(version);
     CCL_CALL(ncclCommInitRank, &communicator_, communicator.size(), id, communicator.rank());
+    barrier_ = std::make_unique<CclBarrier>(communicator_, device_);
   }
   CclTransport(CclTransport&&) = delete;
   ~CclTransport() override {
@@ -167,7 +275,7 @@ class CclTransport final : public Transport {
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
-    return std::make_unique<CclExchange>(communicator_, device_, std::move(sends), std::move(receives));
+    return std::make_unique<CclMessages>(communicator_, device_, std::move(sends), std::move(receives));
   }
 
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
@@ -189,15 +297,32 @@ class CclTransport final : public Transport {
     group.finish();
   }
 
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    if (bytes == 0) return;
-    CCL_CALL(ncclBroadcast, data, data, bytes, ncclInt8, root, communicator_, native(stream));
+  [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const override {
+    const std::string type(name(collective.type));
+    if (mode == CallMode::persistent) return COMMLENS_CCL_NAME " has no persistent collectives";
+    if (!sums(collective.type)) return COMMLENS_CCL_NAME " has no " + type + " before version 2.24";
+    if (!collective.description().reduces) {
+      return collective.operation == Operation::barrier ? "" : by_messages_unsupported(collective);
+    }
+    if (!CclCollective::has(collective.operation)) {
+      return COMMLENS_CCL_NAME " has no " + std::string(name(collective.operation));
+    }
+    if (collective.reduction > Reduction::premulsum) {
+      return COMMLENS_CCL_NAME " has no reduction " + std::string(name(collective.reduction));
+    }
+    if (is_complex(collective.type) && collective.reduction != Reduction::sum) return "complex numbers are only summed";
+    return {};
+  }
+  [[nodiscard]] bool sums(DataType type) const override {
+    return has_small_floats || (type != DataType::f8e4m3 && type != DataType::f8e5m2);
+  }
+  std::unique_ptr<Exchange> collective(const Collective& collective, CallMode /*mode*/) override {
+    if (collective.operation == Operation::barrier) return std::make_unique<CclBarrier>(communicator_, device_);
+    if (!CclCollective::has(collective.operation)) return by_messages(*this, collective);
+    return std::make_unique<CclCollective>(communicator_, device_, collective);
   }
 
-  /// The library has no barrier, but no rank can have a sum before all ranks have arrived.
-  void barrier(device::Stream& stream) override {
-    CCL_CALL(ncclAllReduce, token_.data(), token_.data(), 1, ncclInt32, ncclMax, communicator_, native(stream));
-  }
+  void barrier(device::Stream& stream) override { barrier_->run(stream); }
 
   [[nodiscard]] bool enqueues() const override { return true; }
   [[nodiscard]] bool takes_host_memory() const override { return false; }
@@ -208,8 +333,8 @@ class CclTransport final : public Transport {
 
  private:
   device::Device& device_;
-  device::Buffer token_;
   ncclComm_t communicator_ = nullptr;
+  std::unique_ptr<CclBarrier> barrier_;
 };
 
 std::string unsupported(const Setup& setup) {

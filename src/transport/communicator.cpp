@@ -11,6 +11,8 @@ namespace commlens::transport {
 
 namespace {
 
+const Call comm_dup_call{"MPI_Comm_dup"};
+const Call comm_split_call{"MPI_Comm_split"};
 const Call comm_free_call{"MPI_Comm_free"};
 const Call agreeing_call{"waiting for the other ranks"};
 
@@ -31,6 +33,7 @@ void fail_mpi(int status, const char* call) {
 }
 
 Communicator::Communicator(MPI_Comm parent) {
+  const InCall call(comm_dup_call);
   MPI_Comm duplicate = MPI_COMM_NULL;
   CALL_MPI(MPI_Comm_dup, parent, &duplicate);
   adopt(duplicate);
@@ -58,6 +61,15 @@ Communicator Communicator::node() const {
   Communicator node;
   node.adopt(handle);
   return node;
+}
+
+Communicator Communicator::split(int color) const {
+  const InCall call(comm_split_call);
+  MPI_Comm handle = MPI_COMM_NULL;
+  CALL_MPI(MPI_Comm_split, handle_, color, rank_, &handle);
+  Communicator group;
+  group.adopt(handle);
+  return group;
 }
 
 Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {

@@ -32,6 +32,8 @@ class Communicator {
 
   /// The ranks of this communicator that share memory with this rank: those of its node.
   [[nodiscard]] Communicator node() const;
+  /// Collective: those of this communicator's ranks that give the same color, in their order here.
+  [[nodiscard]] Communicator split(int color) const;
 
   /// Takes ownership of `handle`, which was made from another Communicator and so has its error handler. Makes no MPI
   /// call.

@@ -9,9 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "transport/by_messages.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_collectives.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/mpi_window.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport {
@@ -34,6 +37,21 @@ class MpiExchange final : public Exchange {
 
  private:
   Messages messages_;
+};
+
+class MpiCollectiveExchange final : public Exchange {
+ public:
+  MpiCollectiveExchange(const Communicator& communicator, const Collective& collective, CallMode mode)
+      : collective_(communicator, collective, mode) {}
+
+  void start(device::Stream& stream) override {
+    wait_for_stream(stream);
+    collective_.start();
+  }
+  void finish(device::Stream& /*stream*/) override { collective_.finish(); }
+
+ private:
+  MpiCollective collective_;
 };
 
 class MpiTransport final : public Transport {
@@ -60,6 +78,7 @@ class MpiTransport final : public Transport {
   }
   [[nodiscard]] bool has_neighbor_exchange() const override { return true; }
 
+  [[nodiscard]] bool sums(DataType type) const override { return mpi_reduces(type); }
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
                  Reduction reduction) override {
     wait_for_stream(stream);
@@ -72,15 +91,27 @@ class MpiTransport final : public Transport {
     mpi_calls::alltoallv(communicator_, input, sends, output, receives);
   }
 
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    wait_for_stream(stream);
-    mpi_calls::broadcast(communicator_, data, bytes, root);
+  [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const override {
+    return is_by_messages(collective.operation) ? by_messages_unsupported(collective)
+                                                : mpi_unsupported(collective, mode);
+  }
+  [[nodiscard]] bool reduces_by_function(const Collective& collective) const override {
+    return MpiReduction::is_ours(collective.reduction, collective.type);
+  }
+  std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode) override {
+    if (is_by_messages(collective.operation)) return by_messages(*this, collective);
+    return std::make_unique<MpiCollectiveExchange>(communicator_, collective, mode);
   }
 
   void barrier(device::Stream& stream) override {
     wait_for_stream(stream);
     mpi_calls::barrier(communicator_);
   }
+
+  std::unique_ptr<Window> window(WindowCreation creation, void* data, std::size_t bytes) override {
+    return make_mpi_window(communicator_, creation, data, bytes);
+  }
+  [[nodiscard]] bool has_windows() const override { return true; }
 
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator ranks) override {

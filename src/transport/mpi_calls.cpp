@@ -1,21 +1,13 @@
 #include "transport/mpi_calls.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
-#include <limits>
-#include <numeric>
-#include <string>
 #include <thread>
 
-namespace commlens::transport::mpi_calls {
+#include "transport/mpi_types.hpp"
 
-std::size_t extent(std::span<const Piece> pieces) {
-  std::size_t end = 0;
-  for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
-  return end;
-}
+namespace commlens::transport::mpi_calls {
 
 namespace {
 
@@ -23,7 +15,6 @@ const Call send_call{"MPI_Send"};
 const Call receive_call{"MPI_Recv"};
 const Call allreduce_call{"MPI_Allreduce"};
 const Call alltoallv_call{"MPI_Alltoallv"};
-const Call broadcast_call{"MPI_Bcast"};
 const Call barrier_call{"MPI_Barrier"};
 const Call irecv_call{"MPI_Irecv"};
 const Call isend_call{"MPI_Isend"};
@@ -35,27 +26,6 @@ constexpr int tag = 0;
 std::byte* at(void* data, std::size_t offset) { return static_cast<std::byte*>(data) + offset; }
 const std::byte* at(const void* data, std::size_t offset) { return static_cast<const std::byte*>(data) + offset; }
 
-/// Calls `piece(offset, count)` for pieces of at most `longest` that add up to `total`; once, with count 0, if that is
-/// 0.
-template <class Function>
-void in_pieces(std::size_t total, std::size_t longest, Function piece) {
-  std::size_t offset = 0;
-  do {
-    const std::size_t count = std::min(longest, total - offset);
-    piece(offset, static_cast<int>(count));
-    offset += count;
-  } while (offset < total);
-}
-
-MPI_Datatype native(DataType type) {
-  return entry_of(std::array{MPI_INT32_T, MPI_FLOAT, MPI_DOUBLE, MPI_C_FLOAT_COMPLEX, MPI_C_DOUBLE_COMPLEX}, type);
-}
-
-MPI_Op native(Reduction reduction, DataType type) {
-  require_sum_of_complex(reduction, type);
-  return entry_of(std::array{MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX}, reduction);
-}
-
 std::vector<Message> cut(const std::vector<Message>& messages) {
   std::vector<Message> pieces;
   for (const Message& message : messages) {
@@ -65,49 +35,6 @@ std::vector<Message> cut(const std::vector<Message>& messages) {
   }
   return pieces;
 }
-
-/// Counts and displacements for MPI: ints, in units of a type. The unit is a byte, unless the pieces extend beyond 2^31
-/// bytes; then it is the largest that divides all of them. The peer may use another unit: only the bytes must match.
-class Layout {
- public:
-  Layout(std::span<const Piece> pieces, const char* call) {
-    const std::size_t unit = unit_for(pieces, call);
-    for (const Piece& piece : pieces) {
-      counts_.push_back(static_cast<int>(piece.bytes / unit));
-      displacements_.push_back(static_cast<int>(piece.offset / unit));
-    }
-    if (unit == 1) return;
-    CALL_MPI(MPI_Type_contiguous, static_cast<int>(unit), MPI_BYTE, &type_);
-    CALL_MPI(MPI_Type_commit, &type_);
-  }
-  Layout(Layout&&) = delete;
-  ~Layout() {
-    if (type_ != MPI_BYTE) MPI_Type_free(&type_);
-  }
-
-  [[nodiscard]] const int* counts() const { return counts_.data(); }
-  [[nodiscard]] const int* displacements() const { return displacements_.data(); }
-  [[nodiscard]] MPI_Datatype type() const { return type_; }
-
- private:
-  static std::size_t unit_for(std::span<const Piece> pieces, const char* call) {
-    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
-    const std::size_t end = extent(pieces);
-    if (end <= most) return 1;
-    std::size_t unit = 0;
-    for (const Piece& piece : pieces) unit = std::gcd(unit, std::gcd(piece.offset, piece.bytes));
-    if (end / unit > most || unit > most) {
-      throw Error(std::string(call) + ": pieces that reach " + std::to_string(end) +
-                  " bytes but share no unit larger than " + std::to_string(unit) +
-                  " bytes do not fit its int displacements");
-    }
-    return unit;
-  }
-
-  std::vector<int> counts_;
-  std::vector<int> displacements_;
-  MPI_Datatype type_ = MPI_BYTE;
-};
 
 std::byte* lowest_address(const std::vector<Message>& messages) {
   void* lowest = messages.empty() ? nullptr : messages.front().data;
@@ -160,11 +87,12 @@ void receive(const Communicator& communicator, void* data, std::size_t bytes, in
 void allreduce(const Communicator& communicator, const void* input, void* output, std::size_t count, DataType type,
                Reduction reduction) {
   const std::size_t size = size_of(type);
-  MPI_Op operation = native(reduction, type);
+  MPI_Op operation = mpi_operation(reduction, type);
   in_pieces(count, longest_message / size, [&](std::size_t first, int elements) {
     const InCall call(allreduce_call);
     const void* source = input == output ? MPI_IN_PLACE : at(input, first * size);
-    CALL_MPI(MPI_Allreduce, source, at(output, first * size), elements, native(type), operation, communicator.handle());
+    CALL_MPI(MPI_Allreduce, source, at(output, first * size), elements, mpi_type(type), operation,
+             communicator.handle());
   });
 }
 
@@ -175,13 +103,6 @@ void alltoallv(const Communicator& communicator, const void* input, std::span<co
   const InCall call(alltoallv_call);
   CALL_MPI(MPI_Alltoallv, input, out.counts(), out.displacements(), out.type(), output, in.counts(), in.displacements(),
            in.type(), communicator.handle());
-}
-
-void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
-  in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
-    const InCall call(broadcast_call);
-    CALL_MPI(MPI_Bcast, at(data, offset), count, MPI_BYTE, root, communicator.handle());
-  });
 }
 
 void barrier(const Communicator& communicator) {

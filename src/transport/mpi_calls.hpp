@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -34,8 +35,24 @@ namespace commlens::transport::mpi_calls {
 
 inline constexpr std::size_t longest_message = std::size_t{1} << 30;
 
+/// Calls `piece(offset, count)` for pieces of at most `longest` that add up to `total`; once, with count 0, if that is
+/// 0.
+template <class Function>
+void in_pieces(std::size_t total, std::size_t longest, Function piece) {
+  std::size_t offset = 0;
+  do {
+    const std::size_t count = std::min(longest, total - offset);
+    piece(offset, static_cast<int>(count));
+    offset += count;
+  } while (offset < total);
+}
+
 /// The end of the last piece.
-std::size_t extent(std::span<const Piece> pieces);
+inline std::size_t extent(std::span<const Piece> pieces) {
+  std::size_t end = 0;
+  for (const Piece& piece : pieces) end = std::max(end, piece.offset + piece.bytes);
+  return end;
+}
 
 void send(const Communicator& communicator, const void* data, std::size_t bytes, int to);
 void receive(const Communicator& communicator, void* data, std::size_t bytes, int from);
@@ -43,7 +60,6 @@ void allreduce(const Communicator& communicator, const void* input, void* output
                Reduction reduction = Reduction::sum);
 void alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends, void* output,
                std::span<const Piece> receives);
-void broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
 void barrier(const Communicator& communicator);
 /// The same for a long wait: ranks sleep in it, and leave their cores to those for whom they wait.
 void patient_barrier(const Communicator& communicator);

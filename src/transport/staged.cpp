@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "transport/by_messages.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_collectives.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport {
@@ -133,6 +135,57 @@ class StagedExchange final : public Exchange {
   Messages messages_;
 };
 
+class StagedCollective final : public Exchange {
+ public:
+  StagedCollective(device::Device& device, const Communicator& communicator, const Collective& collective,
+                   CallMode mode)
+      : input_(collective.input),
+        output_(collective.output),
+        input_bytes_(collective.description().input(collective.shape) * size_of(collective.type)),
+        output_bytes_(collective.description().output(collective.shape) * size_of(collective.type)),
+        stage_(device.allocate(device.staging_memory(), bytes_of(collective))),
+        staged_(on_stage(collective)),
+        messages_(communicator, staged_, mode) {}
+
+  void start(device::Stream& stream) override {
+    stream.copy(const_cast<void*>(staged_.input), input_, input_bytes_);  // the stage is not const
+    wait_for_stream(stream);
+    messages_.start();
+  }
+
+  void finish(device::Stream& stream) override {
+    messages_.finish();
+    stream.copy(output_, staged_.output, output_bytes_);
+    wait_for_stream(stream);
+  }
+
+ private:
+  [[nodiscard]] std::size_t bytes_of(const Collective& collective) const {
+    if (!collective.in_place) return input_bytes_ + output_bytes_;
+    const InPlaceOffsets begin = collective.description().in_place(collective.shape);
+    return std::max(begin.input * size_of(collective.type) + input_bytes_,
+                    begin.output * size_of(collective.type) + output_bytes_);
+  }
+
+  /// The same on the stage: in place too, or the output behind the input.
+  [[nodiscard]] Collective on_stage(Collective collective) const {
+    const InPlaceOffsets begin =
+        collective.in_place ? collective.description().in_place(collective.shape) : InPlaceOffsets{};
+    auto* const stage = stage_.as<std::byte>();
+    collective.input = stage + begin.input * size_of(collective.type);
+    collective.output = stage + (collective.in_place ? begin.output * size_of(collective.type) : input_bytes_);
+    return collective;
+  }
+
+  const void* input_;
+  void* output_;
+  std::size_t input_bytes_;
+  std::size_t output_bytes_;
+  device::Buffer stage_;
+  Collective staged_;
+  MpiCollective messages_;
+};
+
 class StagedTransport final : public Transport {
  public:
   StagedTransport(Communicator communicator, device::Device& device, std::shared_ptr<Stages> stages)
@@ -162,6 +215,7 @@ class StagedTransport final : public Transport {
   }
   [[nodiscard]] bool has_neighbor_exchange() const override { return true; }
 
+  [[nodiscard]] bool sums(DataType type) const override { return mpi_reduces(type); }
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,
                  Reduction reduction) override {
     const std::size_t bytes = count * size_of(type);
@@ -189,13 +243,16 @@ class StagedTransport final : public Transport {
     wait_for_stream(stream);
   }
 
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    std::byte* stage = stages_->outgoing.of(bytes);
-    if (communicator_.rank() == root) stream.copy(stage, data, bytes);
-    wait_for_stream(stream);
-    mpi_calls::broadcast(communicator_, stage, bytes, root);
-    if (communicator_.rank() != root) stream.copy(data, stage, bytes);
-    wait_for_stream(stream);
+  [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const override {
+    return is_by_messages(collective.operation) ? by_messages_unsupported(collective)
+                                                : mpi_unsupported(collective, mode);
+  }
+  [[nodiscard]] bool reduces_by_function(const Collective& collective) const override {
+    return MpiReduction::is_ours(collective.reduction, collective.type);
+  }
+  std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode) override {
+    if (is_by_messages(collective.operation)) return by_messages(*this, collective);
+    return std::make_unique<StagedCollective>(device_, communicator_, collective, mode);
   }
 
   void barrier(device::Stream& stream) override {

@@ -11,7 +11,40 @@ std::map<int, Description>& registered() {
   static std::map<int, Description> by_place;
   return by_place;
 }
+
+class Undivided final : public Exchange {
+ public:
+  explicit Undivided(std::function<void(device::Stream&)> operation) : operation_(std::move(operation)) {}
+
+  void start(device::Stream& stream) override { operation_(stream); }
+  void finish(device::Stream& /*stream*/) override {}
+
+ private:
+  std::function<void(device::Stream&)> operation_;
+};
 }  // namespace
+
+std::unique_ptr<Exchange> undivided(std::function<void(device::Stream& stream)> operation) {
+  return std::make_unique<Undivided>(std::move(operation));
+}
+
+std::string Transport::unsupported(const Collective& collective, CallMode mode) const {
+  const std::string operation(name(collective.operation));
+  if (mode != CallMode::blocking) return "this transport has only blocking calls";
+  if (collective.operation == Operation::barrier) return {};
+  if (collective.operation != Operation::allreduce) return "this transport has no " + operation;
+  return sums(collective.type) ? ""
+                               : "this transport has no " + operation + " of " + std::string(name(collective.type));
+}
+
+std::unique_ptr<Exchange> Transport::collective(const Collective& collective, CallMode /*mode*/) {
+  if (collective.operation == Operation::barrier) return undivided([this](device::Stream& stream) { barrier(stream); });
+  if (collective.operation != Operation::allreduce) return nullptr;
+  return undivided([this, collective](device::Stream& stream) {
+    allreduce(collective.input, collective.output, collective.shape.count, collective.type, stream,
+              collective.reduction);
+  });
+}
 
 Registration::Registration(int place, Description description) {
   if (!registered().emplace(place, std::move(description)).second) {

@@ -20,10 +20,11 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
-#include "base/error.hpp"
 #include "device/data_type.hpp"
 #include "device/device.hpp"
+#include "transport/collectives.hpp"
 #include "transport/communicator.hpp"
+#include "transport/window.hpp"
 
 namespace commlens::transport {
 
@@ -40,15 +41,6 @@ struct Piece {
   std::size_t bytes = 0;
 };
 
-/// How an allreduce() combines values.
-enum class Reduction { sum, product, minimum, maximum };
-ENUM_NAMES(Reduction, {sum, "sum"}, {product, "product"}, {minimum, "minimum"}, {maximum, "maximum"});
-
-/// Throws Error for a reduction of complex numbers that is not the sum.
-inline void require_sum_of_complex(Reduction reduction, DataType type) {
-  if (components(type) > 1 && reduction != Reduction::sum) throw Error("allreduce: complex numbers are only summed");
-}
-
 /// A fixed set of messages that is sent repeatedly, such as a halo exchange or a window of messages. Between start()
 /// and finish() other work may be added to the stream, which overlaps with the messages and must not access their
 /// buffers.
@@ -63,6 +55,9 @@ class Exchange {
     finish(stream);
   }
 };
+
+/// An operation that nothing overlaps with.
+std::unique_ptr<Exchange> undivided(std::function<void(device::Stream& stream)> operation);
 
 class Transport {
  public:
@@ -90,7 +85,15 @@ class Transport {
   /// Sends piece r of `input` to rank r, and receives piece r of `output` from it.
   virtual void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
                          device::Stream& stream) = 0;
-  virtual void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) = 0;
+  /// Why collective() cannot do this; empty if it can. The same on all ranks. A transport that does not say has
+  /// allreduce() and barrier().
+  [[nodiscard]] virtual std::string unsupported(const Collective& collective, CallMode mode) const;
+  /// Whether the library reduces it by a function of ours (MPI_Op_create), as applications do with types that it does
+  /// not know.
+  [[nodiscard]] virtual bool reduces_by_function(const Collective& /*collective*/) const { return false; }
+  /// An operation to be repeated, on the same arrays. Collective, also to destroy; must not outlive the transport.
+  /// nullptr if it is unsupported().
+  virtual std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode);
   /// Later work on the stream starts after the earlier work on the streams of all ranks is complete.
   virtual void barrier(device::Stream& stream) = 0;
   /// Whether operations are only queued: the host never waits, so that they can be part of a device::Graph. The same on
@@ -99,6 +102,13 @@ class Transport {
   /// Whether buffers in any host memory are supported, too, by a transport made for other memory. The same on all
   /// ranks.
   [[nodiscard]] virtual bool takes_host_memory() const { return true; }
+  /// A window over `bytes` at `data` of each rank, or of memory that the window has made. Collective. It must not
+  /// outlive the transport and `data`. nullptr if has_windows() is false.
+  virtual std::unique_ptr<Window> window(WindowCreation /*creation*/, void* /*data*/, std::size_t /*bytes*/) {
+    return nullptr;
+  }
+  /// The same on all ranks.
+  [[nodiscard]] virtual bool has_windows() const { return false; }
   /// Memory for all buffers that this rank will pass, where the transport must make it; empty where any memory of its
   /// kind will do. Collective, once. It must not outlive the transport.
   [[nodiscard]] virtual device::Buffer allocate(std::size_t /*bytes*/) { return {}; }

@@ -33,7 +33,6 @@ class SlowedTransport final : public Transport {
   void alltoallv(const void*, std::span<const Piece>, void*, std::span<const Piece>, device::Stream&) override {
     throw Error("slowed: it only sums");
   }
-  void broadcast(void*, std::size_t, int, device::Stream&) override { throw Error("slowed: it only sums"); }
   void barrier(device::Stream& stream) override {
     stream.wait();
     mpi_calls::barrier(communicator_);

@@ -48,7 +48,6 @@ class WrongTransport : public Transport {
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
     return std::make_unique<WrongExchange<Wrong>>(static_cast<Wrong&>(*this), sends, std::move(receives));
   }
-  void broadcast(void*, std::size_t, int, device::Stream&) override { throw Error("wrong: it only sums"); }
   void barrier(device::Stream& stream) override {
     stream.wait();
     mpi_calls::barrier(communicator_);

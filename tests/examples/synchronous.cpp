@@ -48,15 +48,6 @@ class SynchronousTransport final : public Transport {
     stream.wait();
     mpi_calls::alltoallv(communicator_, input, sends, output, receives);
   }
-  /// From the root to each rank in turn.
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) override {
-    for (int rank = 0; rank < communicator_.size(); ++rank) {
-      if (rank == root) continue;
-      if (communicator_.rank() == root) send(data, bytes, rank, stream);
-      if (communicator_.rank() == rank) receive(data, bytes, root, stream);
-    }
-    stream.wait();
-  }
   void barrier(device::Stream& stream) override {
     stream.wait();
     mpi_calls::barrier(communicator_);

@@ -49,7 +49,7 @@ TEST(OptionSet, KnowsDefaultsParametersAndTheSweep) {
   set.options()[2].parse("managed");
   EXPECT_EQ(from, device::Memory::managed);
   EXPECT_EQ(refusal([&] { set.options()[2].parse("gpu"); }), "--from gpu: write host or pinned or device or managed");
-  EXPECT_NE(refusal([&] { set.options()[3].parse("f16"); }).find("i32 or f32"), std::string::npos);
+  EXPECT_NE(refusal([&] { set.options()[3].parse("f24"); }).find("i32 or i64 or f16"), std::string::npos);
   EXPECT_THROW(set.add("more", bytes, ""), std::logic_error) << "a second sweep";
 }
 

@@ -82,6 +82,7 @@ std::vector<ClassicLayout> layouts(const std::string& benchmark) {
   if (benchmark != "allreduce") return {};
   auto both = osu("Allreduce Latency Test", {{"Avg Latency(us)", "time_us"}}, false);
   both.push_back({"dftfe", "MPI_Allreduce", {{"", "batch_s"}}});
+  both.push_back({"nccl", "all_reduce_perf", {}});
   return both;
 }
 

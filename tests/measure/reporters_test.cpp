@@ -20,13 +20,13 @@ using examples::expected;
 using examples::latency;
 using examples::report;
 
-TEST(Reporters, AreFiveAndTheTableIsTheFirst) {
+TEST(Reporters, AreSixAndTheTableIsTheFirst) {
   std::vector<std::string> names;
   for (const auto& description : reporters()) {
     names.push_back(description.name);
     EXPECT_FALSE(description.help.empty());
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"table", "json", "csv", "osu", "dftfe"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"table", "json", "csv", "osu", "nccl", "dftfe"}));
 }
 
 TEST(Reporters, WriteNothingForAnEmptyGroup) {
@@ -54,7 +54,7 @@ TEST(Reporters, OfClassicFormatsPrintWhatDeclaresALayout) {
     return examples::with_layouts(examples::start_with_gpus(), name).benchmark;
   };
   for (const char* name : {"table", "json", "csv"}) EXPECT_TRUE(reporter(name).can_print(benchmark("fft"))) << name;
-  for (const char* name : {"osu", "dftfe"}) {
+  for (const char* name : {"osu", "nccl", "dftfe"}) {
     EXPECT_FALSE(reporter(name).can_print(benchmark("fft"))) << name;
     EXPECT_TRUE(reporter(name).can_print(benchmark("allreduce"))) << name;
   }
@@ -95,6 +95,16 @@ TEST(DftfeReporter, SaysInACommentWhatItHasNoLineFor) {
                     {latency(8, "mpi", "host", 1)},
                     {without_batch, allreduce(8, "shmem", "device", 1)},
                     {allreduce(8, "mpi", "host", 1)}}),
+            expected());
+}
+
+TEST(NcclReporter, WritesTheRowsOfNcclTests) {
+  const Record wrong = examples::wrong(allreduce(16, "ccl", "device", 1), "element 3 is 6, not 7");
+  EXPECT_EQ(report("nccl", examples::start_with_gpus(),
+                   {{allreduce(8, "ccl", "device", 11.2e-6)},
+                    {wrong},
+                    {allreduce(80'000'000, "ccl", "device", 268e-6)},
+                    {allreduce(80'000'000, "staged", "device", 12.5)}}),
             expected());
 }
 

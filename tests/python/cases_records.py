@@ -5,6 +5,7 @@ from __future__ import annotations
 from machine_cases import Cases
 from rule_records import (
     FAST,
+    LINEAR,
     SIZES,
     SLOW,
     WITH_CCL,
@@ -21,6 +22,7 @@ from rule_records import (
     placement,
     powered,
     profile,
+    selected,
     skipped,
     sweep,
     transform,
@@ -127,6 +129,19 @@ CASES: dict[str, Cases] = {
             "few samples": lambda: without_interval(below(0.2)),
             "a restless machine": lambda: unsteady(below(0.1)),
             "a shared GPU": lambda: below(0.2, placement=placement(gpus=(0, 0))),
+        },
+    ),
+    "linear-allreduce": Cases(
+        {
+            "of 64 KiB": lambda: selected("basic_linear"),
+            "which is asked for": lambda: selected("basic_linear", environment=LINEAR),
+        },
+        {
+            "another algorithm": lambda: selected("ring"),
+            "an unknown algorithm": lambda: selected(""),
+            "another operation": lambda: selected("basic_linear", collective="MPI_Alltoall"),
+            "small messages": lambda: selected("basic_linear", size=4096),
+            "two ranks": lambda: selected("basic_linear", ranks=2),
         },
     ),
     "direction-slower": Cases(

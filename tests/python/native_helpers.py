@@ -69,10 +69,15 @@ OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 TRANSPORTS = ("mpi", "staged", "ccl", "peer")
 # A small case of each benchmark that is not over sizes; of the others, 8 KiB.
 SMALL = {
+    "barrier": "--no-parts",
     "bp5": "--elements 2,2,2 --order 3 --iterations 5",
     "bps5": "--elements 2,2,2 --order 3 --coarse cg",
+    "communicator-creation": "--by split",
+    "compare-and-swap-latency": "--synchronization flush",
+    "fetch-and-op-latency": "--synchronization flush",
     "fft": "--grid 16",
     "gather-scatter": "--elements 2,2,2 --order 3",
+    "init": "--no-parts",
     "xtx": "--dofs 2000 --vectors 16 --block 8",
 }
 SIZES_BEFORE = 2  # of the sizes 4, 8, 16, 32, 64 of a fault, it strikes at the third
@@ -107,6 +112,21 @@ def is_of_sizes(benchmark: str) -> bool:
 
 BENCHMARKS = sorted(declared())
 OF_SIZES = [name for name in BENCHMARKS if is_of_sizes(name)]
+ONE_SIDED = [
+    name
+    for name in BENCHMARKS
+    if any(option["name"] == "synchronization" for option in declared()[name]["options"])
+]
+# Made from one description: collectives_test runs all of them, here are three that differ.
+OTHER_COLLECTIVES = [
+    name
+    for name in BENCHMARKS
+    if any(option["name"] == "call" for option in declared()[name]["options"])
+    and name not in ("allreduce", "alltoallv", "gather")
+]
+OF_MESSAGES = [  # over every transport
+    name for name in OF_SIZES if name not in ONE_SIDED and name not in OTHER_COLLECTIVES
+]
 
 
 def small(benchmark: str) -> str:

@@ -70,6 +70,25 @@ def both(mpi_us: Sequence[float], other: str, other_us: Sequence[float], **chang
     return [*sweep(mpi_us, **changes), *sweep(other_us, transport=other, **changes)]
 
 
+LINEAR = {"OMPI_MCA_coll_tuned_allreduce_algorithm": "1"}
+
+
+def selected(
+    algorithm: str,
+    size: int = 1 << 16,
+    ranks: int = 4,
+    collective: str = "MPI_Allreduce",
+    **changes: Any,
+) -> Lines:
+    """An allreduce with what Open MPI selected for it."""
+    selection = {"pml": "ob1", "coll": "tuned", "collective": collective}
+    if algorithm:
+        selection["algorithm"] = algorithm
+    return [
+        make_record(benchmark="allreduce", bytes=size, ranks=ranks, selection=selection, **changes)
+    ]
+
+
 def with_samples(record: dict[str, Any]) -> dict[str, Any]:
     """The same with samples that fit its statistics, between the ends of its interval."""
     time = record["statistics"].get("time_us")

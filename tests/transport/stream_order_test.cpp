@@ -147,12 +147,21 @@ TEST_P(StreamOrder, OfAlltoallv) {
   EXPECT_EQ(read(output), expected);
 }
 
-TEST_P(StreamOrder, OfBroadcast) {
+TEST_P(StreamOrder, OfACollective) {
   const auto buffer = ints(count);
-  slow_iota(*stream, buffer.as<int>(), count, rank == 0 ? 4 : -1);
-  transport->broadcast(buffer.data(), buffer.bytes(), 0, *stream);
-  scale(*stream, buffer.as<int>(), count, 2);
-  EXPECT_EQ(read(buffer), multiples(2, 4));
+  const Collective broadcast{.operation = Operation::broadcast,
+                             .shape = {.rank = rank, .ranks = ranks, .count = count},
+                             .type = DataType::i32,
+                             .in_place = true,
+                             .input = buffer.data(),
+                             .output = buffer.data()};
+  for (const auto mode : {CallMode::blocking, CallMode::nonblocking}) {
+    const auto operation = transport->collective(broadcast, mode);
+    slow_iota(*stream, buffer.as<int>(), count, rank == 0 ? 4 : -1);
+    operation->run(*stream);
+    scale(*stream, buffer.as<int>(), count, 2);
+    EXPECT_EQ(read(buffer), multiples(2, 4));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, StreamOrder, places, name_of);

@@ -16,9 +16,17 @@ fi
 util=$1/c/util
 mkdir -p "$2"
 for program in pt2pt/standard/osu_latency pt2pt/standard/osu_bw pt2pt/standard/osu_bibw \
-  collective/blocking/osu_allreduce; do
+  collective/blocking/osu_allgather collective/blocking/osu_allgatherv collective/blocking/osu_allreduce \
+  collective/blocking/osu_alltoall collective/blocking/osu_alltoallv collective/blocking/osu_alltoallw \
+  collective/blocking/osu_bcast collective/blocking/osu_gather collective/blocking/osu_gatherv \
+  collective/blocking/osu_reduce collective/blocking/osu_reduce_scatter \
+  collective/blocking/osu_reduce_scatter_block collective/blocking/osu_scatter \
+  collective/blocking/osu_scatterv \
+  one-sided/osu_put_latency one-sided/osu_get_latency \
+  one-sided/osu_acc_latency one-sided/osu_get_acc_latency one-sided/osu_fop_latency \
+  one-sided/osu_cas_latency one-sided/osu_put_bw one-sided/osu_get_bw one-sided/osu_put_bibw; do
   ${CC:-mpicc} -O3 -DPACKAGE_VERSION='"7.4"' -DFLOAT_PRECISION=6 -I"$util" -o "$2/${program##*/}" \
     "$1/c/mpi/$program.c" "$util"/osu_util.c "$util"/osu_util_mpi.c \
-    "$util"/osu_util_graph.c "$util"/osu_util_papi.c -lm
+    "$util"/osu_util_graph.c "$util"/osu_util_papi.c "$util"/osu_util_validation.c -lm
 done
 echo "$2"

@@ -2,8 +2,8 @@
 """Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
 docs/gather-scatter-measured.md.
 
-    tools/peers/measure.py OUT [--launches 15] [--only osu|gslib|nccl] [--benchmarks NAME...]
-                           [--env NAME=VALUE]
+    tools/peers/measure.py OUT [--launches 15] [--only osu|osu-collectives|gslib|nccl]
+                           [--benchmarks NAME...] [--env NAME=VALUE]
 
 Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
 `commlens compare --format json` says, each with its command line. Without --only osu and gslib;
@@ -43,6 +43,29 @@ OSU = (
     ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
     ("allreduce", "16K:4M", 100, 10, "--dtype f32 --out-of-place"),
 )
+# Of collectives but the allreduce. Reductions are of floats, as OSU's.
+COLLECTIVES = {
+    **dict.fromkeys(("reduce-scatter", "reduce-scatterv"), "--dtype f32"),
+    "reduce": "--dtype f32 --out-of-place",
+    **dict.fromkeys(("broadcast", "alltoall", "alltoallv", "alltoallw"), ""),
+    **dict.fromkeys(
+        ("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"), "--out-of-place"
+    ),
+}
+ONE_SIDED = ("put-latency", "get-latency", "accumulate-latency", "get-accumulate-latency")
+ONE_SIDED_WINDOWS = ("put-bandwidth", "get-bandwidth", "put-bidirectional-bandwidth")
+OF_ELEMENT = ("fetch-and-op-latency", "compare-and-swap-latency")
+OSU += tuple(
+    (name, *sizes)
+    for name in ONE_SIDED
+    for sizes in (("1:8K", 10000, 100, ""), ("16K:4M", 1000, 10, ""))
+)
+OSU += tuple(
+    (name, *sizes)
+    for name in ONE_SIDED_WINDOWS
+    for sizes in (("1:8K", 100, 10, ""), ("16K:4M", 20, 2, ""))
+)
+OSU += tuple((name, "", 10000, 100, "") for name in OF_ELEMENT)
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
 # Sizes that can be in one start (nccl.py says why), with their repetitions and warm-ups.
@@ -51,8 +74,18 @@ NCCL = (("8:4M", 1000, 100), ("16M", 100, 10), ("80M", 100, 10), ("256M:1G", 20,
 
 def osu() -> Iterator[list[str]]:
     for benchmark, sizes, repeat, warmup, extra in OSU:
-        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
+        swept = f"--bytes {sizes}" if sizes else ""
+        options = f"{swept} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
         yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_HOST]
+
+
+def osu_collectives() -> Iterator[list[str]]:
+    for benchmark, extra in COLLECTIVES.items():
+        for ranks in (2, 4):
+            least = 4 if "f32" in extra else 1
+            for sizes, repeat, warmup in ((f"{least}:8K", 1000, 100), ("16K:1M", 100, 10)):
+                options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
+                yield [benchmark, "--ranks", str(ranks), "--", *options.split(), *ON_HOST]
 
 
 def gslib() -> Iterator[list[str]]:
@@ -69,14 +102,15 @@ def nccl() -> Iterator[list[str]]:
         yield ["allreduce", "--ranks", "2", "--", *options.split(), *ON_GPUS]
 
 
-PEERS = {"osu": osu, "gslib": gslib, "nccl": nccl}
+PEERS = {"osu": osu, "osu-collectives": osu_collectives, "gslib": gslib, "nccl": nccl}
 WITHOUT_GPUS = ("osu", "gslib")
 
 
 def compared(peer: str, launches: int, env: list[str], run: list[str]) -> dict[str, object]:
     at = run.index("--")
+    adaptor = peer.partition("-")[0]
     command = [
-        *("compare", "--run", *run[:at], "--a", f"COMMLENS_BENCH=tools/peers/{peer}.py"),
+        *("compare", "--run", *run[:at], "--a", f"COMMLENS_BENCH=tools/peers/{adaptor}.py"),
         *(
             "--b",
             "COMMLENS_BENCH=tools/peers/own.py",

@@ -33,7 +33,7 @@ TRIALS = "trials"  # a folder of a search
 _MOST_BYTES = 4 << 30  # far more than a hundred thousand records
 _TELL_EACH = 10_000  # lines: a file of fewer is read at once
 _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
-_ALIKE_MAPPINGS = ("parameters", "calls", "libraries")
+_ALIKE_MAPPINGS = ("parameters", "calls", "libraries", "selection")
 _PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 _GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
 

@@ -73,6 +73,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     gpu_clock: Absent[GpuClock] = None
     interference: Absent[Interference] = None
     libraries: Mapping[str, str] = field(default_factory=nothing)
+    selection: Mapping[str, str] = field(default_factory=nothing)
 
     def __post_init__(self) -> None:
         """Checks what types cannot express: that fields agree with each other."""

@@ -187,7 +187,10 @@ def _openmpi_parameters(listed: str) -> list[ListedParameter]:
 
 def _is_called(parameter: ListedParameter, here: Situation, rules: Rules) -> bool:
     """Whether it is of no collective, or of one that the benchmark calls."""
-    wanted = rules.collectives.get(here.benchmark, ())
+    own_name = here.benchmark.replace("-", "_")
+    wanted = rules.collectives.get(
+        here.benchmark, (own_name,) if own_name in rules.operations else ()
+    )
     if parameter.framework != "coll" or not wanted:
         return parameter.framework != "coll"
     of = next((call for call in rules.operations if f"_{call}" in parameter.name), None)

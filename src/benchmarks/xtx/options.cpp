@@ -30,7 +30,7 @@ void Options::describe(OptionSet& options) {
   auto& blocked = options.add("block", block, "B, the width of a block of S; several are measured in turn");
   blocked.shown_as([this, text = blocked.text] { return block.empty() ? "732, or a tenth of N" : text(); });
   if (scaled_.block) blocked.role(measure::Role::derived);
-  options.add("dtype", type, "type of an element; must be floating point, real or complex");
+  options.add("dtype", dtype, "type of an element");
   options.add("depth", depth, "blocks on the device at a time; with 1 nothing overlaps");
   options.add("layout", layout,
               "columns of a block one after the other, or rows: the shape of the product in the BLAS");
@@ -50,12 +50,11 @@ void Options::describe(OptionSet& options) {
 }
 
 void Options::resolve(int /*ranks*/) const {
-  if (type == DataType::i32) throw UsageError("dtype", "i32", "write f64, c128, f32 or c64");
-  const std::size_t most = GramMatrix::most_rows(type, numbers);
+  const std::size_t most = GramMatrix::most_rows(type(), numbers);
   if (dofs <= most) return;
   throw UsageError(
       "dofs", std::to_string(dofs),
-      fmt::format("the sums of {} can be checked up to {} rows with --numbers {}", name(type), most, name(numbers)));
+      fmt::format("the sums of {} can be checked up to {} rows with --numbers {}", name(type()), most, name(numbers)));
 }
 
 Blocks Options::widest_blocks(std::size_t of_vectors) const {
@@ -64,7 +63,7 @@ Blocks Options::widest_blocks(std::size_t of_vectors) const {
 }
 
 MemoryEstimate Options::estimate(const Blocks& of, int rank, int ranks) const {
-  const auto size = static_cast<double>(size_of(type));
+  const auto size = static_cast<double>(size_of(type()));
   const auto columns = static_cast<double>(of.vectors);
   // X, and the rows that it is made of.
   const auto rows = static_cast<double>(Share::of(dofs, rank, ranks).count + GramMatrix::kinds);
@@ -88,7 +87,7 @@ bool Options::fits(const MemoryBudget& budget, int ranks, std::size_t with_vecto
 void Options::choose_size(const MemoryBudget& budget, int ranks) {
   constexpr double on_the_host = 64.0 * 1024 * 1024;
   const double bytes_per_rank = budget.on_gpu ? budget.buffers / 2 : std::min(budget.buffers / 2, on_the_host);
-  const double elements = bytes_per_rank * ranks / static_cast<double>(size_of(type));  // of X
+  const double elements = bytes_per_rank * ranks / static_cast<double>(size_of(type()));  // of X
   const double scale = std::sqrt(elements / (static_cast<double>(published_dofs) * published_vectors));
   const auto at_most = [](std::size_t limit, double wanted) {
     return static_cast<std::size_t>(std::clamp(wanted, 1.0, static_cast<double>(limit)));
@@ -100,7 +99,7 @@ void Options::choose_size(const MemoryBudget& budget, int ranks) {
         at_most(published_vectors, scaled_.dofs ? published_vectors * scale : elements / static_cast<double>(dofs));
   }
   if (scaled_.dofs) {
-    dofs = at_most(std::min(published_dofs, GramMatrix::most_rows(type, numbers)),
+    dofs = at_most(std::min(published_dofs, GramMatrix::most_rows(type(), numbers)),
                    scaled_.vectors ? published_dofs * scale : elements / static_cast<double>(vectors));
   }
   auto& free = scaled_.vectors ? vectors : dofs;
@@ -120,7 +119,7 @@ std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, in
   }
   if (!scaled_.dofs && !scaled_.vectors) return {};
   const double bytes_of_x =
-      static_cast<double>(dofs) * static_cast<double>(vectors) * static_cast<double>(size_of(type));
+      static_cast<double>(dofs) * static_cast<double>(vectors) * static_cast<double>(size_of(type()));
   return {
       fmt::format("the published case (--dofs {} --vectors {}) scaled to the memory here: --dofs {} --vectors {}{}, "
                   "{} of X on each rank",

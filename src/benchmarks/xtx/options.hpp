@@ -54,7 +54,7 @@ struct Options {
   std::size_t dofs = 0;     ///< 0: scaled to the memory
   std::size_t vectors = 0;  ///< 0: scaled to the memory
   Sweep block;              ///< empty: published_block, or a tenth of the vectors
-  DataType type = DataType::f64;
+  MatrixType dtype = MatrixType::f64;
   std::size_t depth = 2;
   Layout layout = Layout::tall;
   First first = First::largest;
@@ -73,7 +73,8 @@ struct Options {
   [[nodiscard]] Blocks blocks() const { return {vectors, block}; }
   /// Blocks on the device at a time.
   [[nodiscard]] std::size_t slots(const Blocks& of) const { return overlap ? std::min(depth, of.count()) : 1; }
-  [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type); }
+  [[nodiscard]] DataType type() const { return data_type(dtype); }
+  [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * size_of(type()); }
 
  private:
   /// What scale_to_memory() has chosen: not part of a case's key.

@@ -10,7 +10,7 @@ Pipeline::Pipeline(Run& run, const Options& options)
       x_(run.buffer(options.bytes(rows_ * options.vectors))),
       slots_(run.buffer(options.slots(blocks_) * options.bytes(blocks_.elements(0)))),
       s_(options.copy ? run.staging_buffer(options.bytes(blocks_.elements())) : device::Buffer()),
-      gram_(run, options.type, options.dofs, options.vectors),
+      gram_(run, options.type(), options.dofs, options.vectors),
       compute_(run.concurrent_stream(device::Priority::normal)),
       done_(run.event()) {
   if (options.overlap) communication_ = run.concurrent_stream(options.priority);
@@ -32,7 +32,7 @@ device::Gemm Pipeline::product(std::size_t step) const {
   const bool tall = options_.layout == Layout::tall;
   const std::size_t rows = tall ? blocks_.length(block) : blocks_.width_of(block);
   const std::size_t columns = tall ? blocks_.width_of(block) : blocks_.length(block);
-  return {.type = options_.type,
+  return {.type = options_.type(),
           .b_operation = device::Operation::adjoint,
           .m = rows,
           .n = columns,
@@ -47,7 +47,8 @@ device::Gemm Pipeline::product(std::size_t step) const {
 }
 
 void Pipeline::reduce(std::size_t step) {
-  run_.transport().allreduce(slot(step), slot(step), blocks_.elements(block_of(step)), options_.type, communication());
+  run_.transport().allreduce(slot(step), slot(step), blocks_.elements(block_of(step)), options_.type(),
+                             communication());
 }
 
 void Pipeline::copy(std::size_t step) {

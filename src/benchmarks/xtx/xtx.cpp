@@ -26,7 +26,7 @@ constexpr Metric rank_TFLOPs{"rank_TFLOPs", unit::TFLOPs, Better::higher,
 double flops(const Run& run, const Options& options) {
   const double products =
       static_cast<double>(options.dofs) / run.ranks() * static_cast<double>(options.blocks().elements());
-  return (components(options.type) == 2 ? 8 : 2) * products;
+  return (components(options.type()) == 2 ? 8 : 2) * products;
 }
 
 std::vector<Part> parts(Pipeline& pipeline, bool copy) {
@@ -40,7 +40,7 @@ std::vector<Part> parts(Pipeline& pipeline, bool copy) {
 std::vector<CeilingRequest> ceilings(const Run& run, const Options& options, const Pipeline& pipeline) {
   const std::size_t bytes = options.bytes(pipeline.blocks().elements());
   const double operations = flops(run, options);
-  std::vector<CeilingRequest> ceilings{GemmCeiling{operations, {.type = options.type}},
+  std::vector<CeilingRequest> ceilings{GemmCeiling{operations, {.type = options.type()}},
                                        GemmCeiling{operations, pipeline.first_product()}};
   if (options.copy) ceilings.emplace_back(CopyCeiling{.bytes = bytes, .peer = run.rank(), .to_staging = true});
   if (run.ranks() > 1) {
@@ -51,7 +51,7 @@ std::vector<CeilingRequest> ceilings(const Run& run, const Options& options, con
 }
 
 void overlap_matrix(Run& run, const Options& options) {
-  require_sums(run, options.type);
+  require_sums(run, options.type());
   if (options.tune && !run.blas().tunes()) {
     throw Unsupported("--tune needs a BLAS that can time its algorithms: cuBLAS 13.1 or newer");
   }

@@ -45,7 +45,7 @@ void multiply(const Gemm& gemm) {
       return multiply_complex<float>(cblas_cgemm, gemm);
     case DataType::c128:
       return multiply_complex<double>(cblas_zgemm, gemm);
-    case DataType::i32:
+    default:
       break;  // refused before
   }
 }

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -38,31 +40,64 @@ std::string place_of(const std::string& side) {
   return side == "device" ? "DEVICE (D)" : side == "managed" ? "MANAGED (M)" : "HOST (H)";  // pinned is the host's
 }
 
-std::string mpi_type_of(const Record& record) {
-  const Value* value = record.parameter("dtype");
-  const auto* type = value ? std::get_if<std::string>(value) : nullptr;
-  if (!type) return "MPI_CHAR";
-  if (*type == "f32") return "MPI_FLOAT";
-  if (*type == "f64") return "MPI_DOUBLE";
-  if (*type == "c64") return "MPI_C_FLOAT_COMPLEX";
-  if (*type == "c128") return "MPI_C_DOUBLE_COMPLEX";
-  if (*type == "i32") return "MPI_INT";
-  return *type;
+std::string word_of(const Record& record, std::string_view parameter) {
+  const Value* value = record.parameter(parameter);
+  const auto* word = value ? std::get_if<std::string>(value) : nullptr;
+  return word ? *word : "";
+}
+
+struct MpiType {
+  std::string name;
+  std::int64_t bytes = 0;  ///< of an element
+};
+
+MpiType mpi_type_of(const Record& record) {
+  const std::string type = word_of(record, "dtype");
+  if (type.empty()) return {"MPI_CHAR", 1};
+  if (type == "f32") return {"MPI_FLOAT", 4};
+  if (type == "f64") return {"MPI_DOUBLE", 8};
+  if (type == "c64") return {"MPI_C_FLOAT_COMPLEX", 8};
+  if (type == "c128") return {"MPI_C_DOUBLE_COMPLEX", 16};
+  if (type == "i32") return {"MPI_INT", 4};
+  if (type == "i64") return {"MPI_INT64_T", 8};
+  if (type == "u8") return {"MPI_UINT8_T", 1};
+  return {type};
+}
+
+/// OSU's words for the way in which a window is made, and for the synchronization.
+std::string window_lines(const Record& record) {
+  const auto fact = std::find_if(record.facts.begin(), record.facts.end(),
+                                 [](const auto& entry) { return entry.first == "window_creation"; });
+  const auto* creation = fact != record.facts.end() ? std::get_if<std::string>(&fact->second) : nullptr;
+  std::string text;
+  if (creation) {
+    text = fmt::format("# Window creation: MPI_Win_{}\n", *creation == "dynamic" ? "create_dynamic" : *creation);
+  }
+  const std::string kind = word_of(record, "synchronization");
+  const std::string calls = kind == "lock"          ? "lock/unlock"
+                            : kind == "pscw"        ? "post/start/complete/wait"
+                            : kind == "flush-local" ? "flush_local"
+                            : kind == "lock-all"    ? "lock_all/unlock_all"
+                                                    : kind;
+  return text + fmt::format("# Synchronization: MPI_Win_{}\n", calls);
 }
 
 std::string section_header(const Start& start, const Record& record, const ClassicLayout& layout, bool several) {
-  std::string text = fmt::format("\n# OSU MPI{} {} v7.4\n", gpu_suffix(start, record), layout.title);
+  std::string text = fmt::format("\n# OSU {}{} {} v7.4\n", layout.call, gpu_suffix(start, record), layout.title);
   text += fmt::format("# commlens {}\n", commlens_version(start));
   if (several) text += fmt::format("# Transport: {}\n", record.transport);
+  if (layout.one_sided) text += window_lines(record);
   if (layout.point_to_point && involves_gpu(record)) {
     const auto [from, to] = memory_sides(record.memory);
-    text += fmt::format("# Send Buffer on {} and Receive Buffer on {}\n", place_of(from), place_of(to));
+    text += fmt::format("# {} on {} and {} on {}\n", layout.one_sided ? "Rank 0 Memory" : "Send Buffer", place_of(from),
+                        layout.one_sided ? "Rank 1 Memory" : "Receive Buffer", place_of(to));
   }
   if (layout.pairs) {
     text += fmt::format("# [ pairs: {} ] [ window size: {} ]\n", integer_parameter(record, "pairs").value_or(1),
                         integer_parameter(record, "window").value_or(1));
   }
-  text += fmt::format("# Datatype: {}.\n{:<{}}", mpi_type_of(record), "# Size", size_width);
+  if (!layout.has_size) return text + fmt::format("# {}\n", layout.columns.front().heading);
+  text += fmt::format("# Datatype: {}.\n{:<{}}", mpi_type_of(record).name, "# Size", size_width);
   for (const ClassicLayout::Column& column : layout.columns)
     text += fmt::format("{:>{}}", column.heading, metric_width);
   return text + "\n";
@@ -75,12 +110,15 @@ double mean_time(const Record& record) {
 
 std::string row_of(const Result& result, const ClassicLayout& layout) {
   const Record& record = result.record();
-  const std::int64_t bytes = integer_parameter(record, "bytes").value_or(0);
+  const CaseMetric* array = find_metric(record, "algorithm_bandwidth_GBps");
+  const std::int64_t bytes = layout.of_array && array != nullptr
+                                 ? std::llround(array->amount)
+                                 : integer_parameter(record, "bytes").value_or(mpi_type_of(record).bytes);
   const Outcome& outcome = result.outcome();
   if (outcome.status != Status::ok) {
     return fmt::format("# {}: size {}: {}\n", name(outcome.status), bytes, single_line(outcome.reason));
   }
-  std::string row = fmt::format("{:<{}}", bytes, size_width);
+  std::string row = layout.has_size ? fmt::format("{:<{}}", bytes, size_width) : "";
   for (const ClassicLayout::Column& column : layout.columns) {
     const CaseMetric* metric = find_metric(record, column.metric);
     if (!metric) return fmt::format("# failed: size {}: the record has no metric {}\n", bytes, column.metric);

@@ -7,7 +7,7 @@ namespace commlens::measure {
 const std::vector<ReporterDescription>& reporters() {
   static const std::vector<ReporterDescription> all = {
       table_reporter(),  // the first is the default
-      json_reporter(),  csv_reporter(), osu_reporter(), dftfe_reporter(),
+      json_reporter(),  csv_reporter(), osu_reporter(), nccl_reporter(), dftfe_reporter(),
   };
   return all;
 }

@@ -3,6 +3,7 @@
 // starts.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -213,12 +214,19 @@ class GpuPeer final : public PeerTransport {
                  Reduction reduction) override {
     require_reachable(input, count * size_of(type));
     require_reachable(output, count * size_of(type));
-    with_operation(type, reduction, [&](auto element, auto operation) {
+    require_sum_of_complex(reduction, type);
+    const auto combine_as = [&](auto element) {
       using Element = decltype(element);
-      combine(static_cast<const Element*>(input), static_cast<Element*>(output), components(type) * count, stream,
-              operation);
-    });
+      return with_arithmetic(reduction, [&](auto operation) {
+        combine(static_cast<const Element*>(input), static_cast<Element*>(output), components(type) * count, stream,
+                operation);
+      });
+    };
+    const bool done = type == DataType::i32 ? combine_as(std::int32_t{}) : sums(type) && in_precision(type, combine_as);
+    if (!done) throw Error("peer: no " + std::string(name(reduction)) + " of " + std::string(name(type)) + " on GPUs");
   }
+  /// Elements of whole words.
+  [[nodiscard]] bool sums(DataType type) const override { return type == DataType::i32 || type >= DataType::f32; }
 
   void barrier(device::Stream& stream) override {
     const InCall call(peer_call);
@@ -234,6 +242,18 @@ class GpuPeer final : public PeerTransport {
   }
 
  private:
+  [[nodiscard]] std::string reduction_unsupported(const Collective& collective) const override {
+    const Reduction reduction = collective.reduction;
+    if (collective.operation != Operation::allreduce) return "peer has no reduction on GPUs but the allreduce";
+    if (is_complex(collective.type) && reduction != Reduction::sum) return "complex numbers are only summed";
+    if (sums(collective.type) && reduction <= Reduction::max) return {};
+    return "peer has no " + std::string(name(reduction)) + " of " + std::string(name(collective.type)) + " on GPUs";
+  }
+  void reduce(const Collective& /*collective*/, const std::vector<Block>& /*blocks*/,
+              device::Stream& /*stream*/) override {
+    throw Error("peer: no reduction on GPUs but the allreduce");
+  }
+
   [[nodiscard]] std::shared_ptr<const GpuMemory> share(std::size_t bytes, GpuMemory::Use use) const {
     std::string problem;
     std::shared_ptr<const GpuMemory> memory = GpuMemory::make(communicator(), bytes, use, problem);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,41 @@ class HostPeer final : public PeerTransport {
 
   void transfer(Messages messages, device::Stream& stream) override {
     exchange(std::move(messages.sends), std::move(messages.receives))->run(stream);
+  }
+
+  [[nodiscard]] std::string reduction_unsupported(const Collective& collective) const override {
+    const Reduction reduction = collective.reduction;
+    if (is_of_bits(reduction) && !is_integer(collective.type)) {
+      return "bits are reduced of integers, not of " + std::string(name(collective.type));
+    }
+    if (is_complex(collective.type) && reduction != Reduction::sum) return "complex numbers are only summed";
+    if (reduction == Reduction::avg || reduction == Reduction::premulsum || reduction == Reduction::user) {
+      return "peer has no reduction " + std::string(name(reduction));
+    }
+    if (collective.in_place && collective.operation == Operation::scan) {
+      return "peer has no scan in place: ranks read each other's inputs";
+    }
+    return {};
+  }
+
+  /// From the inputs of the other ranks, where they are. In place only the root of a reduce writes, whose input nobody
+  /// else reads.
+  void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) override {
+    const std::size_t size = size_of(collective.type);
+    require_reachable(collective.input, collective.description().input(collective.shape) * size);
+    wait_for_stream(stream);
+    const InCall call(peer_call);
+    control().input = static_cast<const std::byte*>(collective.input);
+    synchronize_ranks();
+    for (const Block& block : blocks) {
+      std::vector<const std::byte*> inputs;
+      for (int other = block.first; other <= block.last; ++other) {
+        inputs.push_back(find(other, blocks_.of(other).input) + block.input * size);
+      }
+      combine(inputs, static_cast<std::byte*>(collective.output) + block.output * size, block.count, collective.type,
+              collective.reduction);
+    }
+    synchronize_ranks();
   }
 
   /// Returns once all ranks have come here. What they wrote before can be read then.

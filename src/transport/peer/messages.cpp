@@ -1,5 +1,7 @@
 #include "transport/peer/messages.hpp"
 
+#include "transport/by_messages.hpp"
+
 namespace commlens::transport::peer {
 
 Messages messages_of_alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends,
@@ -21,13 +23,18 @@ Messages messages_of_alltoallv(const Communicator& communicator, const void* inp
   return messages;
 }
 
-Messages messages_of_broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root) {
-  if (communicator.rank() != root) return {.sends = {}, .receives = {{root, data, bytes}}};
-  Messages messages;
-  for (int other = 0; other < communicator.size(); ++other) {
-    if (other != root) messages.sends.push_back({other, data, bytes});
+std::string PeerTransport::unsupported(const Collective& collective, CallMode /*mode*/) const {
+  if (collective.operation == Operation::barrier) return {};
+  return collective.description().reduces ? reduction_unsupported(collective) : by_messages_unsupported(collective);
+}
+
+std::unique_ptr<Exchange> PeerTransport::collective(const Collective& collective, CallMode mode) {
+  if (collective.operation == Operation::barrier || collective.operation == Operation::allreduce) {
+    return Transport::collective(collective, mode);
   }
-  return messages;
+  if (!collective.description().reduces) return by_messages(*this, collective);
+  return undivided(
+      [this, collective, blocks = collective.blocks()](device::Stream& stream) { reduce(collective, blocks, stream); });
 }
 
 std::vector<int> members_of(const Communicator& communicator, int number) {

@@ -23,7 +23,6 @@ struct Messages {
 
 Messages messages_of_alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends,
                                void* output, std::span<const Piece> receives);
-Messages messages_of_broadcast(const Communicator& communicator, void* data, std::size_t bytes, int root);
 
 /// What is alike on the host and on GPUs: everything is made of transfers of messages.
 class PeerTransport : public Transport {
@@ -32,9 +31,8 @@ class PeerTransport : public Transport {
                  device::Stream& stream) final {
     transfer(messages_of_alltoallv(communicator_, input, sends, output, receives), stream);
   }
-  void broadcast(void* data, std::size_t bytes, int root, device::Stream& stream) final {
-    transfer(messages_of_broadcast(communicator_, data, bytes, root), stream);
-  }
+  [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const final;
+  std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode) final;
   [[nodiscard]] bool takes_host_memory() const final { return false; }
   [[nodiscard]] bool can_split() const final { return true; }
 
@@ -44,6 +42,9 @@ class PeerTransport : public Transport {
       : communicator_(std::move(communicator)), members_(std::move(members)) {}
 
   virtual void transfer(Messages messages, device::Stream& stream) = 0;
+  /// Why reduce() cannot do this; empty if it can. The same on all ranks.
+  [[nodiscard]] virtual std::string reduction_unsupported(const Collective& collective) const = 0;
+  virtual void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) = 0;
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
   /// Of a rank among those that share the buffers.
   [[nodiscard]] int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }

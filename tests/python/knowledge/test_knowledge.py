@@ -25,6 +25,7 @@ from commlens.machine.libraries import Variables, communication_variables
 from commlens.machine.messaging import UcxTransports
 from commlens.machine.mpi import KnownMpi
 from commlens.model.levels import LevelNames
+from commlens.model.selection import Selected
 from commlens.render.plots.colors import Looks
 from commlens.tuning import space
 from commlens.tuning.library import Rules
@@ -46,6 +47,7 @@ STRUCTS: Mapping[str, type] = {
     "libraries/nvidia-smi": Fields,
     "libraries/protocol-switches": list[Switch],
     "libraries/rules": Rules,
+    "libraries/selection": list[Selected],
     "libraries/ucx": UcxTransports,
     "matrices/": Matrix,
     "plot_style": dict[str, str],

@@ -10,7 +10,7 @@ import pytest
 
 from commlens.base.text import format_bytes, format_number
 from native_helpers import (
-    OF_SIZES,
+    OF_MESSAGES,
     Job,
     native,
     needs_native,
@@ -131,7 +131,7 @@ def test_json(benchmark: str, tmp_path: Path) -> None:
     assert output == (tmp_path / "records.jsonl").read_text()
 
 
-@pytest.mark.parametrize("benchmark", OF_SIZES)
+@pytest.mark.parametrize("benchmark", OF_MESSAGES)
 def test_table(benchmark: str, tmp_path: Path) -> None:
     words = (benchmark, "--transport mpi,staged --bytes 8:1M:x128", BRIEFLY)
     lines = ran(tmp_path, *words).output.splitlines()

@@ -18,7 +18,7 @@ from commlens.model import Record
 from native_helpers import (
     AT_ONCE,
     NOTHING_RAN,
-    OF_SIZES,
+    OF_MESSAGES,
     ROOT,
     USAGE,
     measured,
@@ -52,10 +52,17 @@ def expected_metrics(record: Record) -> dict[str, list[float]]:
             "algorithm_bandwidth_GBps": size * 1e-9,
             "bus_bandwidth_GBps": size * 1e-9 * 2 * (n - 1) / n,
         },
+        **{
+            key: {
+                "algorithm_bandwidth_GBps": n * size * 1e-09,
+                "bus_bandwidth_GBps": (n - 1) * size * 1e-09,
+            }
+            for key in ("alltoallv", "gather")
+        },
     }
     factors: dict[str, dict[str, float]] = {
         "latency": {"latency_us": 0.5e6},
-        "allreduce": {"batch_s": record.harness.repeat},
+        **{key: {"batch_s": record.harness.repeat} for key in ("allreduce", "alltoallv", "gather")},
     }
     of_rates = rates.get(record.benchmark, {})
     of_times = {"time_us": 1e6, **factors.get(record.benchmark, {})}
@@ -92,7 +99,7 @@ def assert_adds_up(record: Record, samples: int) -> None:
 # ---- every benchmark ----
 
 
-@pytest.mark.parametrize("benchmark", OF_SIZES)
+@pytest.mark.parametrize("benchmark", OF_MESSAGES)
 def test_every_benchmark_over_every_transport(benchmark: str, tmp_path: Path) -> None:
     words = ("--transport mpi,staged --bytes 8:32K:x64", BRIEFLY)
     records = measured(tmp_path, 2, benchmark, *words)

@@ -165,3 +165,57 @@ def test_ranks_on_several_nodes_are_refused(home: Path) -> None:
 def test_questions_are_answered_by_commlens(tmp_path: Path) -> None:
     assert json.loads(run("osu.py", "--about").stdout)["mpi"] == "Open MPI 4.1.4"
     assert "options of the native latency" in run("osu.py", "latency", "--help").stdout
+
+
+ONE_SIDED = """
+# OSU MPI_Put Latency Test v7.4
+# Window creation: MPI_Win_allocate
+# Synchronization: MPI_Win_flush
+# Datatype: MPI_CHAR.
+# Size            Latency (us)
+4                     0.250000
+"""
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "words", "asked", "time_us"),
+    [
+        ("put-latency", "--bytes 4", "-w allocate -s flush", 0.25),
+        (
+            "get-latency",
+            "--bytes 4 --synchronization lock-all --window-creation dynamic",
+            "-w dynamic -s lock_all",
+            0.25,
+        ),
+        ("put-latency", "--bytes 4 --synchronization pscw", "-w allocate -s pscw", 0.5),
+        ("accumulate-latency", "--bytes 4", "-w allocate -s flush -T mpi_char", 0.25),
+        ("get-accumulate-latency", "--bytes 4", "-w allocate -s flush", 0.25),
+        ("fetch-and-op-latency", "", "-w allocate -s flush -T mpi_int", 0.25),
+        ("compare-and-swap-latency", "--dtype i32", "-w allocate -s flush -T mpi_int", 0.25),
+    ],
+)
+def test_one_sided_operations(
+    home: Path, tmp_path: Path, benchmark: str, words: str, asked: str, time_us: float
+) -> None:
+    names = {"accumulate": "acc", "get-accumulate": "get_acc", "fetch-and-op": "fop"}
+    names |= {"compare-and-swap": "cas"}
+    operation = benchmark.removesuffix("-latency")
+    said, path = tmp_path / "words", tmp_path / "records.jsonl"
+    printing(home / "printed", ONE_SIDED)
+    name = f"osu_{names.get(operation, operation)}_latency"
+    program(home / name, f'echo "$@" > {said}; exec {home / "printed"}')
+    ended = run("osu.py", benchmark, *words.split(), *OPTIONS, "--record", path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert " ".join(said.read_text().split()).endswith(f"-i 100 -x 10 {asked}")
+    (record,) = load([path]).records
+    assert math.isclose(record.statistics["time_us"].median, time_us)
+    assert math.isclose(record.statistics["latency_us"].median, 0.25)
+    turns = "pscw" in words
+    assert record.samples.operation == ("round trip" if turns else operation)
+    assert (record.parameters.get("bytes") == 4) == ("--bytes" in words)
+
+
+def test_types_that_osu_does_not_have_are_refused(home: Path) -> None:
+    printing(home / "osu_fop_latency", ONE_SIDED)
+    words = ("fetch-and-op-latency", "--dtype", "i64", *OPTIONS)
+    assert "--dtype i64: for OSU write one of: u8, i32, f32" in refusal(2, "osu.py", *words)

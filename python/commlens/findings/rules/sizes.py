@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from commlens import knowledge
-from commlens.base.text import format_fraction
-from commlens.findings.finding import Cost, Evidence
+from commlens.base.text import format_bytes, format_fraction, plural
+from commlens.findings.finding import Cost, Evidence, Setting
 from commlens.findings.rule import Observation, Seen, observation
 from commlens.findings.view import (
     Alternatives,
@@ -20,6 +20,7 @@ from commlens.findings.view import (
     is_on_gpu,
     is_steady,
     median_us,
+    so_in,
     transport_name,
     where,
 )
@@ -28,6 +29,7 @@ from commlens.model.record import BYTES
 
 _STAYS = 0.9  # of the time at the size before: what falls below was no step but an accident
 _EVEN = 1.1  # how much steps from size to size may differ in width
+_ALGORITHM = "OMPI_MCA_coll_tuned_allreduce_algorithm"
 _OF_NETWORK = ("link rate", "TCP stream")  # ceilings of what is between nodes
 
 
@@ -173,3 +175,30 @@ def below_ceiling(view: View, factor: float, large: int) -> Seen:
                 ceiling=f"{'the' if between else 'a'} {ceiling.name}",
                 place=place,
             )
+
+
+def linear_allreduce(view: View, large: int, many: int) -> Seen:
+    """Of `large` bytes or more, over `many` ranks or more."""
+    linear = [
+        record
+        for record in view.records
+        if record.selection.get("algorithm") == "basic_linear"
+        and record.selection["collective"] == "MPI_Allreduce"
+        and record.size_parameter is not None
+        and record.size_parameter.unit == BYTES
+        and (record.size or 0) >= large
+        and record.ranks >= many
+    ]
+    for alike in grouped(linear, lambda record: (record.start.start, record.transport)).values():
+        first = min(alike, key=lambda record: record.size or 0)
+        is_forced = _ALGORITHM in first.start.environment
+        yield observation(
+            Evidence(f"{first.benchmark}, {plural(first.ranks, 'rank')}", tuple(alike)),
+            which="forced" if is_forced else "",
+            setting=Setting({_ALGORITHM: None}) if is_forced else None,
+            component=first.selection.get("coll", "Open MPI"),
+            size=format_bytes(first.size or 0),
+            place=f"{plural(first.ranks, 'rank')}, {first.transport}",
+            ranks=first.ranks,
+            more=so_in(alike),
+        )

@@ -16,6 +16,7 @@ from commlens.base.text import (
 )
 from commlens.model import Ceiling, Group, Record, Value
 from commlens.model.results import Deviation
+from commlens.model.selection import selection_names
 from commlens.model.start import FactDeclaration
 from commlens.render.show.columns import place_columns
 from commlens.render.table import Column, Line, Table
@@ -92,6 +93,30 @@ def facts_line(group: Group, facts: Mapping[str, Value]) -> Line:
         for name, value in facts.items()
     )
     return [("  " + " · ".join(texts), "dim")]
+
+
+def selection_line(records: Iterable[Record]) -> Line:
+    """`selected: pml ob1 · coll tuned`: what all records agree on whose libraries tell it."""
+    told = [record.selection for record in records if record.selection]
+    if not told:
+        return []
+    agreed = [(name, told[0][name]) for name in selection_names(told) if not _differs(name, told)]
+    texts = " · ".join(f"{name} {value}" for name, value in agreed)
+    return [("  selected: ", "dim"), (texts, "dim")] if texts else []
+
+
+def selection_columns(records: Iterable[Record]) -> list[Column[Record]]:
+    """What they differ in."""
+    told = [record.selection for record in records if record.selection]
+    return [
+        Column(name, partial(_named, "selection", name), left=True)
+        for name in selection_names(told)
+        if _differs(name, told)
+    ]
+
+
+def _differs(name: str, told: Sequence[Mapping[str, str]]) -> bool:
+    return len({selection.get(name) for selection in told}) > 1
 
 
 def facts_table(group: Group, records: Sequence[Record], names: Sequence[str]) -> Table[Record]:

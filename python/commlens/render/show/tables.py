@@ -34,6 +34,8 @@ def group_tables(group: Group, width: int | None, printed: set[tuple[str, str]])
     common = details.common_facts(group.records)
     if common:
         yield Lines([details.facts_line(group, common)])
+    if selected := details.selection_line(group.records):
+        yield Lines([selected])
     measured = [record for record in group.records if record.statistics]
     if measured:
         table = main_table(group, measured, wide=width is None)
@@ -97,6 +99,7 @@ def main_table(group: Group, records: Sequence[Record], wide: bool) -> Table[Rec
     for metric in others:
         columns += metric_columns(metric, records, optional=not wide)[:1]
     columns += _columns(group, main, wide)
+    columns += details.selection_columns(records) if wide else []
     return Table([*columns, *_choice_columns(group, records)], records)
 
 

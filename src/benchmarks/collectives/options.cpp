@@ -1,0 +1,128 @@
+#include "benchmarks/collectives/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.hpp"
+#include "base/format.hpp"
+
+namespace commlens::collectives {
+
+CollectiveOptions::CollectiveOptions(const OperationDescription& of)
+    : operation(&of), type(of.reduces ? DataType::f64 : DataType::u8), in_place(of.is_in_place) {}
+
+bool CollectiveOptions::has_blocks() const {
+  const Shape of_two{.ranks = 2, .count = 1};
+  return std::max(operation->input(of_two), operation->output(of_two)) > 1;
+}
+
+/// DFT-FE's array; other operations begin with a sweep.
+std::size_t CollectiveOptions::default_count() const {
+  return operation->operation == Operation::allreduce ? 10'000'000 : 0;
+}
+
+void CollectiveOptions::describe(OptionSet& options) {
+  if (has_data()) {
+    const std::string what = has_blocks() ? "block" : "array";
+    auto& counted = options.add("count", count, "elements of the " + what + " (where --bytes is not given)");
+    counted.role(measure::Role::derived)
+        .shown_as([this] {
+          const std::size_t shown = count > 0 ? count : default_count();
+          return shown > 0 ? std::to_string(shown) : std::string("by --bytes");
+        })
+        .recorded_as([this] { return static_cast<std::int64_t>(shape(0, 1).count); });
+    if (sized_by_count_) counted.sets_the_size();
+    auto& sizes = options.add("bytes", bytes, "size or sizes of the " + what + ": 80M, 8:1G (times 2), 8:1G:x8");
+    if (default_count() == 0) {
+      sizes.shown_as([this, text = sizes.text] { return bytes.empty() ? "an element to 1M, times 2" : text(); });
+    }
+    if (has_blocks()) {
+      options.add("size-of", size_of_what, "what --bytes and --count say the size of: the block of one rank, or all")
+          .recorded_as([] { return std::nullopt; });
+    }
+    options.add("dtype", type, "type of an element");
+  }
+  if (operation->in_place != nullptr) {
+    options.add_flag("in-place", "out-of-place", in_place, "one buffer for input and output, or two");
+  }
+  if (operation->reduces) options.add("reduction", reduction, "how elements are combined; sum without it");
+  if (operation->rooted) {
+    options.add("root", root, "the rank that sends to, or receives from, all others");
+  }
+  if (operation->has_counts) options.add("counts", counts, "elements of each rank's block; equal without it");
+  options.add("call", call, "MPI_..., MPI_I... and a wait, or MPI_..._init and start; blocking without it");
+}
+
+void CollectiveOptions::resolve(int ranks) {
+  if (root >= static_cast<std::size_t>(std::max(ranks, 1)) && root > 0) {
+    throw UsageError("root", std::to_string(root), fmt::format("there are {} ranks, from 0 on", ranks));
+  }
+  if (reduction && transport::is_of_bits(*reduction) && !is_integer(type)) {
+    throw UsageError("reduction", std::string(name(*reduction)),
+                     fmt::format("it is of integers, not of {}: use --dtype i32", name(type)));
+  }
+  if (has_data()) resolve_sizes(ranks);
+}
+
+void CollectiveOptions::resolve_sizes(int ranks) {
+  if (count > 0 && !bytes.empty()) {
+    throw UsageError("count", std::to_string(count), "--bytes gives the size, too: leave one of the two out");
+  }
+  const std::size_t size = size_of(type);
+  sized_by_count_ = bytes.empty() && (count > 0 || default_count() > 0);
+  if (sized_by_count_) {
+    if (count == 0) count = default_count();
+    if (count > (std::size_t{1} << 60) / size) {
+      throw UsageError("count", std::to_string(count),
+                       fmt::format("larger than any machine; write at most {}", (std::size_t{1} << 60) / size));
+    }
+    bytes.values = {count * size};
+  } else if (bytes.empty()) {
+    bytes = Sizes(size, 1_MiB);
+  }
+  const bool divide = has_blocks() && size_of_what == SizeOf::array;
+  const std::size_t unit = divide ? size * static_cast<std::size_t>(ranks) : size;
+  for (std::size_t& value : bytes.values) {
+    if (value % unit != 0 && divide) {
+      if (rounded_.empty()) {
+        rounded_ = fmt::format("sizes are rounded up to multiples of {} B, {} of each of the {} ranks: {} B is {} B",
+                               unit, name(type), ranks, value, (value + unit - 1) / unit * unit);
+      }
+      value = (value + unit - 1) / unit * unit;
+    }
+    if (value % size != 0) {
+      throw UsageError(
+          "bytes", std::to_string(value),
+          fmt::format("not a multiple of the {} bytes of {}; begin with --bytes {}", size, name(type), size));
+    }
+    if (divide) value /= static_cast<std::size_t>(ranks);
+  }
+  bytes.values.erase(std::unique(bytes.values.begin(), bytes.values.end()), bytes.values.end());
+}
+
+std::vector<std::string> CollectiveOptions::scale_to_memory(const MemoryBudget& /*budget*/, int /*ranks*/) const {
+  return rounded_.empty() ? std::vector<std::string>{} : std::vector{rounded_};
+}
+
+Shape CollectiveOptions::shape(int rank, int ranks) const {
+  return {.rank = rank,
+          .ranks = ranks,
+          .root = static_cast<int>(root),
+          .count = has_data() ? bytes.largest() / size_of(type) : 0,
+          .counts = counts.value_or(Counts::equal)};
+}
+
+std::size_t CollectiveOptions::elements_in_place(const Shape& shape) const {
+  const transport::InPlaceOffsets begin = operation->in_place(shape);
+  return std::max(begin.input + operation->input(shape), begin.output + operation->output(shape));
+}
+
+MemoryEstimate CollectiveOptions::memory_estimate(int rank, int ranks) const {
+  const Shape of = shape(rank, ranks);
+  const std::size_t elements = in_place ? elements_in_place(of) : operation->input(of) + operation->output(of);
+  const auto needed = static_cast<double>(elements * size_of(type));
+  return {.buffers = needed, .operation = needed};
+}
+
+}  // namespace commlens::collectives

@@ -1,0 +1,276 @@
+#include "transport/mpi_collectives.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+#include <utility>
+
+#include "transport/activity.hpp"
+#include "transport/mpi_calls.hpp"
+
+namespace commlens::transport {
+
+namespace {
+
+constexpr auto most_elements = static_cast<std::size_t>(std::numeric_limits<int>::max());
+
+std::vector<Call> named_calls() {
+  std::vector<Call> calls;
+  for (const OperationDescription& operation : operations()) calls.emplace_back(operation.call.data());
+  return calls;
+}
+
+const std::vector<Call> calls = named_calls();  // by operation
+const Call wait_call{"MPI_Waitall"};
+
+bool is_of_whole_arrays(Operation operation) {
+  switch (operation) {
+    case Operation::broadcast:
+    case Operation::reduce:
+    case Operation::allreduce:
+    case Operation::scan:
+    case Operation::exclusive_scan:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool sends_to_each(Operation operation) {
+  return operation == Operation::scatterv || operation == Operation::alltoallv || operation == Operation::alltoallw;
+}
+
+/// What this rank sends to each rank.
+std::vector<Piece> pieces_to_each(const Collective& collective) {
+  std::vector<Piece> pieces;
+  Shape shape = collective.shape;
+  for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) {
+    Piece piece;
+    for (const Block& block : collective.description().blocks(shape)) {
+      if (block.first == collective.shape.rank) piece = {.offset = block.input, .bytes = block.count};
+    }
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
+/// What each rank has in the end; here what this rank receives from each, or is left with.
+std::vector<Piece> pieces_of_each(const Collective& collective) {
+  const Shape& shape = collective.shape;
+  std::vector<Piece> pieces;
+  if (sends_to_each(collective.operation)) {
+    for (const Block& block : collective.blocks()) pieces.push_back({.offset = block.output, .bytes = block.count});
+  } else {
+    for (int rank = 0; rank < shape.ranks; ++rank) pieces.push_back({shape.begin(rank), shape.block(rank)});
+  }
+  return pieces;
+}
+
+std::vector<int> in_bytes(const std::vector<Piece>& pieces, std::size_t size) {
+  std::vector<int> offsets;
+  for (const Piece& piece : pieces) offsets.push_back(static_cast<int>(piece.offset * size));
+  return offsets;
+}
+
+}  // namespace
+
+std::string mpi_unsupported(const Collective& collective, CallMode mode) {
+  const OperationDescription& operation = collective.description();
+  const std::string call(operation.call);
+  const std::size_t all = collective.shape.all();
+  if (operation.reduces) {
+    const Reduction reduction = collective.reduction;
+    const std::string word = fmt::format("{} of {}", name(reduction), name(collective.type));
+    if (reduction == Reduction::avg || reduction == Reduction::premulsum) {
+      return fmt::format("MPI has no reduction {}", name(reduction));
+    }
+    if (is_of_bits(reduction) && !is_integer(collective.type)) return "MPI has no " + word + ": use an integer type";
+    if (is_complex(collective.type) && reduction != Reduction::sum && reduction != Reduction::user) {
+      return "complex numbers are only summed";
+    }
+    const bool in_blocks = !is_of_whole_arrays(collective.operation);
+    if (in_blocks && all > most_elements) return fmt::format("{} elements do not fit the int counts of {}", all, call);
+  }
+  if (!collective.in_place && collective.operation == Operation::broadcast) return "MPI_Bcast has one buffer only";
+  if (operation.has_counts && all > most_elements && collective.shape.counts != Counts::equal) {
+    return fmt::format("{} elements do not fit the int displacements of {}", all, call);
+  }
+  if (collective.operation == Operation::alltoallw && all * size_of(collective.type) > most_elements) {
+    return fmt::format("{} bytes do not fit the int displacements of {}", all * size_of(collective.type), call);
+  }
+#if !COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
+  if (mode == CallMode::persistent) return "this MPI library has no persistent collectives (MPI 4)";
+#endif
+  (void)mode;
+  return {};
+}
+
+MpiCollective::MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode)
+    : communicator_(communicator), collective_(collective), mode_(mode), type_(mpi_type(collective.type)) {
+  const OperationDescription& operation = collective_.description();
+  if (operation.reduces) reduction_ = std::make_unique<MpiReduction>(collective.reduction, collective.type);
+  const char* call = operation.call.data();
+  if (collective.operation == Operation::alltoallw) {
+    types_.assign(static_cast<std::size_t>(collective.shape.ranks), type_);
+    send_offsets_ = in_bytes(pieces_to_each(collective), size_of(collective.type));
+    receive_offsets_ = in_bytes(pieces_of_each(collective), size_of(collective.type));
+  }
+  if (operation.has_counts) {
+    const bool to_each = sends_to_each(collective.operation);
+    const std::vector<Piece> own{{.offset = 0, .bytes = operation.input(collective.shape)}};
+    const std::vector<Piece> result{{.offset = 0, .bytes = operation.output(collective.shape)}};
+    sends_ = std::make_unique<Layout>(to_each ? pieces_to_each(collective) : own, call, type_);
+    const bool from_each = collective.operation != Operation::scatterv;
+    receives_ = std::make_unique<Layout>(from_each ? pieces_of_each(collective) : result, call, type_);
+  } else if (!is_of_whole_arrays(collective.operation)) {
+    receives_ =
+        std::make_unique<Layout>(std::vector<Piece>{{.offset = 0, .bytes = collective.shape.count}}, call, type_);
+  }
+  if (mode == CallMode::persistent) act(Action::prepare);
+}
+
+MpiCollective::~MpiCollective() {
+  if (mode_ != CallMode::persistent) return;
+  for (MPI_Request& request : requests_) MPI_Request_free(&request);
+}
+
+void MpiCollective::start() {
+  const InCall in_call(calls[static_cast<std::size_t>(collective_.operation)]);
+  if (mode_ == CallMode::blocking) return act(Action::call);
+  if (mode_ == CallMode::nonblocking) return act(Action::begin);
+  CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
+}
+
+void MpiCollective::finish() {
+  if (mode_ == CallMode::blocking) return;
+  const InCall in_call(wait_call);
+  CALL_MPI(MPI_Waitall, static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+}
+
+void MpiCollective::act(Action action) {
+  if (action != Action::call) requests_.clear();
+  if (is_of_whole_arrays(collective_.operation)) {
+    mpi_calls::in_pieces(collective_.shape.count, mpi_calls::longest_message / size_of(collective_.type),
+              [&](std::size_t first, int count) { act_on_arrays(action, first, count); });
+  } else if (collective_.description().has_counts) {
+    act_on_counts(action);
+  } else {
+    act_on_blocks(action);
+  }
+}
+
+template <class Call, class Begin, class Prepare>
+void MpiCollective::issue(Action action, const char* name, Call call, Begin begin, Prepare prepare) {
+  if (action == Action::call) return check_mpi(call(), name);
+  MPI_Request& request = requests_.emplace_back(MPI_REQUEST_NULL);
+  check_mpi(action == Action::begin ? begin(&request) : prepare(&request), name);
+}
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): three functions of MPI with the same arguments
+#if COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
+#define COMMLENS_PREPARE(Name, ...) MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, request)
+#else
+#define COMMLENS_PREPARE(Name, ...) ((void)request, MPI_ERR_OTHER)
+#endif
+#define COMMLENS_ISSUE(Name, name, ...)                                        \
+  issue(                                                                       \
+      action, "MPI_" #Name, [&] { return MPI_##Name(__VA_ARGS__); },           \
+      [&](MPI_Request* request) { return MPI_I##name(__VA_ARGS__, request); }, \
+      [&](MPI_Request* request) { return COMMLENS_PREPARE(Name, __VA_ARGS__); })
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+void MpiCollective::act_on_arrays(Action action, std::size_t first, int count) {
+  const std::size_t offset = first * size_of(collective_.type);
+  const bool in_place = collective_.in_place;
+  const int root = collective_.shape.root;
+  const void* input =
+      collective_.input == nullptr ? nullptr : static_cast<const std::byte*>(collective_.input) + offset;
+  void* output = collective_.output == nullptr ? nullptr : static_cast<std::byte*>(collective_.output) + offset;
+  const void* source = in_place ? MPI_IN_PLACE : input;
+  MPI_Comm communicator = communicator_.handle();
+  MPI_Op reduction = reduction_ ? reduction_->handle() : MPI_OP_NULL;
+  switch (collective_.operation) {
+    case Operation::broadcast:
+      return COMMLENS_ISSUE(Bcast, bcast, output, count, type_, root, communicator);
+    case Operation::reduce:
+      if (!collective_.shape.is_root()) source = input;
+      return COMMLENS_ISSUE(Reduce, reduce, source, output, count, type_, reduction, root, communicator);
+    case Operation::allreduce:
+      return COMMLENS_ISSUE(Allreduce, allreduce, source, output, count, type_, reduction, communicator);
+    case Operation::scan:
+      return COMMLENS_ISSUE(Scan, scan, source, output, count, type_, reduction, communicator);
+    case Operation::exclusive_scan:
+      return COMMLENS_ISSUE(Exscan, exscan, source, output, count, type_, reduction, communicator);
+    default:
+      return;
+  }
+}
+
+void MpiCollective::act_on_blocks(Action action) {
+  const int root = collective_.shape.root;
+  const bool on_root = collective_.shape.is_root();
+  const void* input = collective_.input;
+  void* output = collective_.output;
+  const void* source = collective_.in_place ? MPI_IN_PLACE : input;
+  MPI_Comm communicator = communicator_.handle();
+  const int count = *receives_->counts();
+  MPI_Datatype type = receives_->type();
+  switch (collective_.operation) {
+    case Operation::reduce_scatter:
+      return COMMLENS_ISSUE(Reduce_scatter_block, reduce_scatter_block, source, output, count, type,
+                            reduction_->handle(), communicator);
+    case Operation::allgather:
+      return COMMLENS_ISSUE(Allgather, allgather, source, count, type, output, count, type, communicator);
+    case Operation::gather:
+      if (!on_root) source = input;
+      return COMMLENS_ISSUE(Gather, gather, source, count, type, output, count, type, root, communicator);
+    case Operation::scatter: {
+      void* target = collective_.in_place && on_root ? MPI_IN_PLACE : output;
+      return COMMLENS_ISSUE(Scatter, scatter, input, count, type, target, count, type, root, communicator);
+    }
+    case Operation::alltoall:
+      return COMMLENS_ISSUE(Alltoall, alltoall, source, count, type, output, count, type, communicator);
+    case Operation::barrier:
+      return COMMLENS_ISSUE(Barrier, barrier, communicator);
+    default:
+      return;
+  }
+}
+
+void MpiCollective::act_on_counts(Action action) {
+  const int root = collective_.shape.root;
+  const bool on_root = collective_.shape.is_root();
+  const void* input = collective_.input;
+  void* output = collective_.output;
+  const void* source = collective_.in_place ? MPI_IN_PLACE : input;
+  MPI_Comm communicator = communicator_.handle();
+  const Layout& out = *sends_;
+  const Layout& in = *receives_;
+  switch (collective_.operation) {
+    case Operation::reduce_scatterv:
+      return COMMLENS_ISSUE(Reduce_scatter, reduce_scatter, source, output, in.counts(), type_, reduction_->handle(),
+                            communicator);
+    case Operation::allgatherv:
+      return COMMLENS_ISSUE(Allgatherv, allgatherv, source, *out.counts(), out.type(), output, in.counts(),
+                            in.displacements(), in.type(), communicator);
+    case Operation::gatherv:
+      if (!on_root) source = input;
+      return COMMLENS_ISSUE(Gatherv, gatherv, source, *out.counts(), out.type(), output, in.counts(),
+                            in.displacements(), in.type(), root, communicator);
+    case Operation::scatterv: {
+      void* target = collective_.in_place && on_root ? MPI_IN_PLACE : output;
+      return COMMLENS_ISSUE(Scatterv, scatterv, input, out.counts(), out.displacements(), out.type(), target,
+                            *in.counts(), in.type(), root, communicator);
+    }
+    case Operation::alltoallv:
+      return COMMLENS_ISSUE(Alltoallv, alltoallv, input, out.counts(), out.displacements(), out.type(), output,
+                            in.counts(), in.displacements(), in.type(), communicator);
+    case Operation::alltoallw:
+      return COMMLENS_ISSUE(Alltoallw, alltoallw, input, out.counts(), send_offsets_.data(), types_.data(), output,
+                            in.counts(), receive_offsets_.data(), types_.data(), communicator);
+    default:
+      return;
+  }
+}
+
+}  // namespace commlens::transport

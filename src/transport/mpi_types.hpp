@@ -1,0 +1,64 @@
+// Types, reductions and counts as MPI wants them.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "device/data_type.hpp"
+#include "transport/collectives.hpp"
+#include "transport/communicator.hpp"
+#include "transport/transport.hpp"
+
+namespace commlens::transport {
+
+/// MPI has no floating-point numbers of 8 and 16 bits: they are integers of that size to it.
+MPI_Datatype mpi_type(DataType type);
+/// Whether MPI reduces the type itself; otherwise with functions of ours, as applications do.
+bool mpi_reduces(DataType type);
+/// Of MPI; throws Error for a type that it does not reduce, for complex numbers unless they are summed, and for a
+/// reduction that is none of MPI's.
+MPI_Op mpi_operation(Reduction reduction, DataType type);
+
+/// The same with functions of ours, where MPI has none.
+class MpiReduction {
+ public:
+  MpiReduction(Reduction reduction, DataType type);
+  MpiReduction(MpiReduction&&) = delete;
+  ~MpiReduction();
+
+  [[nodiscard]] MPI_Op handle() const { return handle_; }
+  /// Whether a function of ours does it.
+  [[nodiscard]] static bool is_ours(Reduction reduction, DataType type) {
+    return reduction == Reduction::user || !mpi_reduces(type);
+  }
+
+ private:
+  bool owned_;
+  MPI_Op handle_ = MPI_OP_NULL;
+};
+
+/// Counts and displacements for MPI: ints, in units of a type. The unit is an element, unless the pieces extend beyond
+/// 2^31 elements; then it is the largest that divides all of them. The peer may use another unit: only the bytes must
+/// match.
+class Layout {
+ public:
+  /// The pieces are in elements of `element`. Throws Error, which names the call, where no unit will do.
+  Layout(std::span<const Piece> pieces, const char* call, MPI_Datatype element = MPI_BYTE);
+  Layout(Layout&&) = delete;
+  ~Layout();
+
+  [[nodiscard]] const int* counts() const { return counts_.data(); }
+  [[nodiscard]] const int* displacements() const { return displacements_.data(); }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  std::vector<int> counts_;
+  std::vector<int> displacements_;
+  MPI_Datatype type_;
+  bool owned_ = false;
+};
+
+}  // namespace commlens::transport

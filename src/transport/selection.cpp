@@ -1,0 +1,200 @@
+#include "transport/selection.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <iterator>
+#include <regex>
+#include <string_view>
+#include <utility>
+
+#include "transport/libfabric.hpp"
+#include "transport/ucx_log.hpp"
+
+namespace commlens::transport {
+
+namespace {
+
+/// MPI's tool interface from its initialisation to its end.
+class ToolInterface {
+ public:
+  ToolInterface() {
+    int provided = MPI_THREAD_SINGLE;
+    is_usable_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+  }
+  ToolInterface(ToolInterface&&) = delete;
+  ~ToolInterface() {
+    if (is_usable_) MPI_T_finalize();
+  }
+
+  /// Of the categories that have variables.
+  [[nodiscard]] std::vector<std::string> categories() const {
+    std::vector<std::string> names;
+    int count = 0;
+    if (!is_usable_ || MPI_T_category_get_num(&count) != MPI_SUCCESS) return names;
+    for (int index = 0; index < count; ++index) {
+      std::array<char, 256> name{};
+      auto length = static_cast<int>(name.size());
+      int no_description = 0;
+      int controls = 0;
+      int performance = 0;
+      int inner = 0;
+      const int status = MPI_T_category_get_info(index, name.data(), &length, nullptr, &no_description, &controls,
+                                                 &performance, &inner);
+      if (status == MPI_SUCCESS && controls > 0) names.emplace_back(name.data());
+    }
+    return names;
+  }
+
+  /// The value of a control variable by its name in the description; empty where there is no such variable.
+  [[nodiscard]] std::string value_of(const std::string& variable) const {
+    int index = 0;
+    if (!is_usable_ || MPI_T_cvar_get_index(variable.c_str(), &index) != MPI_SUCCESS) return "";
+    std::array<char, 8192> description{};
+    auto length = static_cast<int>(description.size());
+    int no_name = 0;
+    int verbosity = 0;
+    int bind = 0;
+    int scope = 0;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_T_enum values = MPI_T_ENUM_NULL;
+    MPI_T_cvar_get_info(index, nullptr, &no_name, &verbosity, &type, &values, description.data(), &length, &bind,
+                        &scope);
+    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
+    int count = 0;
+    if (type != MPI_INT || MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) return "";
+    int value = 0;
+    const int status = MPI_T_cvar_read(handle, &value);
+    MPI_T_cvar_handle_free(&handle);
+    return status == MPI_SUCCESS ? named_value(description.data(), value) : "";
+  }
+
+ private:
+  bool is_usable_;
+};
+
+/// Those of a framework, in their order: {"self", "sm"} for "opal_btl_".
+std::vector<std::string> components_of(std::string_view framework, const std::vector<std::string>& categories) {
+  std::vector<std::string> components;
+  for (const std::string& category : categories) {
+    if (!category.starts_with(framework)) continue;
+    std::string component = category.substr(framework.size());
+    if (component != "base") components.push_back(std::move(component));
+  }
+  // Open MPI 5 still has the variables of vader, which is another name of sm.
+  if (std::find(components.begin(), components.end(), "sm") != components.end()) std::erase(components, "vader");
+  return components;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ",") + word;
+  return text;
+}
+
+/// "Allreduce" of "PMPI_Allreduce", "MPI_Allreduce"; empty of all else.
+std::string operation_of(const std::string& function) {
+  for (const std::string_view prefix : {"MPI_", "PMPI_"}) {
+    if (function.starts_with(prefix)) return function.substr(prefix.size());
+  }
+  return "";
+}
+
+std::string lower_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) { return std::tolower(letter); });
+  return text;
+}
+
+std::string upper_case(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) { return std::toupper(letter); });
+  return text;
+}
+
+std::string library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  return text.data();
+}
+
+/// By the shared library of a function, or by its name: components may be linked into libmpi.
+std::string coll_component_of(const Frame& frame) {
+  static const std::regex in_object(R"(^mca_coll_(\w+)\.so)");
+  static const std::regex in_function(R"(^(?:mca|ompi)_coll_(?!base_)([a-z0-9]+)_)");
+  std::smatch match;
+  const bool found =
+      std::regex_search(frame.object, match, in_object) || std::regex_search(frame.function, match, in_function);
+  return found ? match[1].str() : "";
+}
+
+}  // namespace
+
+Selection components_among(const std::vector<std::string>& categories) {
+  Selection selection;
+  const auto pmls = components_of("ompi_pml_", categories);
+  if (pmls.size() != 1) return selection;
+  const std::string& pml = selection["pml"] = pmls.front();
+  if (pml == "ob1") selection["btl"] = joined(components_of("opal_btl_", categories));
+  if (pml == "cm") selection["mtl"] = joined(components_of("ompi_mtl_", categories));
+  return selection;
+}
+
+std::string netmod_in(const std::string& version, const Selection& below) {
+  static const std::regex device(R"(MPICH Device:\s*ch4:([\w ]+))");
+  std::smatch match;
+  if (!std::regex_search(version, match, device)) return "";
+  std::string netmods = match[1].str();
+  if (netmods.find(' ') == std::string::npos) return netmods;
+  if (below.contains("ucx") == below.contains("provider")) return "";
+  return below.contains("ucx") ? "ucx" : "ofi";
+}
+
+std::string named_value(const std::string& description, int value) {
+  static const std::regex line(R"((?:^|\n)(\w+)\s+- )");
+  auto name = std::sregex_iterator(description.begin(), description.end(), line);
+  for (; name != std::sregex_iterator() && value > 0; ++name) --value;
+  return name == std::sregex_iterator() || value < 0 ? "" : (*name)[1].str();
+}
+
+Selection selected(const std::string& collective) {
+  const ToolInterface tool;
+  Selection selection = components_among(tool.categories());
+  if (const std::string lanes = UcxLog::lanes(); !lanes.empty()) selection["ucx"] = lanes;
+  if (const std::string providers = opened_providers(); !providers.empty()) selection["provider"] = providers;
+  if (const std::string netmod = netmod_in(library_version(), selection); !netmod.empty()) selection["netmod"] = netmod;
+  const std::string operation = upper_case(operation_of(collective));
+  const std::string algorithm = tool.value_of("MPIR_CVAR_" + operation + "_INTRA_ALGORITHM");
+  if (algorithm.empty() || algorithm == "auto") return selection;
+  selection["collective"] = collective;
+  selection["intra_algorithm"] = algorithm;
+  return selection;
+}
+
+bool is_collective(const std::string& function) {
+  constexpr std::array<std::string_view, 10> begins{"Allgather", "Allreduce", "Alltoall", "Barrier", "Bcast",
+                                                    "Exscan",    "Gather",    "Reduce",   "Scan",    "Scatter"};
+  const std::string operation = operation_of(function);
+  return std::any_of(begins.begin(), begins.end(), [&](auto begin) { return operation.starts_with(begin); });
+}
+
+Selection collective_on(const std::vector<Frame>& stack) {
+  const auto call =
+      std::find_if(stack.begin(), stack.end(), [](const Frame& frame) { return is_collective(frame.function); });
+  if (call == stack.end()) return {};
+  const std::string operation = operation_of(call->function);
+  Selection selection{{"collective", "MPI_" + operation}};
+  // Outside in: a component may use others for its parts, and an algorithm may leave small messages to another.
+  const std::string algorithms = "ompi_coll_base_" + lower_case(operation) + "_intra_";
+  for (auto frame = std::make_reverse_iterator(call); frame != stack.rend(); ++frame) {
+    const std::string component = coll_component_of(*frame);
+    if (!component.empty()) selection.try_emplace("coll", component);
+    if (!frame->function.starts_with(algorithms)) continue;
+    const std::string algorithm = frame->function.substr(algorithms.size());
+    if (algorithm != "generic") selection["algorithm"] = algorithm;  // what several trees have in common
+  }
+  return selection;
+}
+
+}  // namespace commlens::transport

@@ -1,0 +1,272 @@
+// Every collective operation over every transport, type by type and reduction by reduction; and that its validation
+// finds what is dropped, repeated and swapped.
+#include "transport/collectives.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/enum_names.hpp"
+#include "benchmarks/collectives/contents.hpp"
+#include "benchmarks/collectives/contributions.hpp"
+#include "every_transport.hpp"
+
+namespace commlens::collectives {
+namespace {
+
+using transport::CallMode;
+using transport::Collective;
+using transport::Counts;
+using transport::Operation;
+using transport::Shape;
+
+/// 1 is less than a cache line and a word of any type; 1009 is prime.
+constexpr std::size_t lengths[] = {0, 1, 2, 1009};
+
+bool moves_data(Operation operation) { return operation != Operation::barrier; }
+
+class EveryCollective : public transport::EveryTransport {
+ protected:
+  /// With buffers of its own, as InPlaceOffsets says where it is in place. The arena is used again.
+  Collective made(Operation operation, std::size_t count, DataType type, bool in_place = false) {
+    used = 0;
+    Collective collective{.operation = operation,
+                          .shape = {.rank = rank, .ranks = ranks, .root = ranks - 1, .count = count},
+                          .type = type,
+                          .in_place = in_place};
+    return place(collective);
+  }
+
+  Collective place(Collective collective) {
+    const auto& description = collective.description();
+    const std::size_t size = size_of(collective.type);
+    const std::size_t input = description.input(collective.shape) * size;
+    const std::size_t output = description.output(collective.shape) * size;
+    if (collective.in_place) {
+      const auto begin = description.in_place(collective.shape);
+      first_ = allocate(std::max(begin.input * size + input, begin.output * size + output));
+      collective.input = first_.as<std::byte>() + begin.input * size;
+      collective.output = first_.as<std::byte>() + begin.output * size;
+    } else {
+      first_ = allocate(input);
+      second_ = allocate(output);
+      collective.input = first_.data();
+      collective.output = second_.data();
+    }
+    return collective;
+  }
+
+  /// Nothing where the transport does not support it.
+  void expect_right(const Collective& collective, CallMode mode = CallMode::blocking, std::size_t times = 2) {
+    if (!transport->unsupported(collective, mode).empty()) return;
+    const auto operation = transport->collective(collective, mode);
+    ASSERT_NE(operation, nullptr);
+    const std::size_t operations = std::min(times, exact_operations(collective));
+    write(*stream, collective, 3);
+    for (std::size_t i = 0; i < operations; ++i) operation->run(*stream);
+    EXPECT_EQ(expect(*stream, collective, 3, operations).error, "") << text(collective) << ", " << name(mode);
+    ++tried_;
+  }
+
+  static std::string text(const Collective& collective) {
+    return std::string(name(collective.operation)) + " of " + std::to_string(collective.shape.count) + " " +
+           std::string(name(collective.type)) + ", " + std::string(name(collective.reduction)) + ", " +
+           std::string(name(collective.shape.counts)) + (collective.in_place ? ", in place" : "");
+  }
+
+  /// Whether some rank finds the output wrong.
+  bool is_found(const Collective& collective, std::size_t round) {
+    const bool wrong = !expect(*stream, collective, round, 1).error.empty();
+    return world().maximum(wrong ? 1.0 : 0.0) > 0;
+  }
+
+  device::Buffer first_;
+  device::Buffer second_;
+  std::size_t tried_ = 0;
+};
+
+TEST_P(EveryCollective, GivesEveryRankItsBlocks) {
+  for (const auto& operation : transport::operations()) {
+    if (!moves_data(operation.operation)) continue;
+    for (const std::size_t length : lengths) {
+      for (const bool in_place : {false, true}) {
+        if (in_place && operation.in_place == nullptr) continue;
+        for (const auto mode : all_values<CallMode>()) {
+          expect_right(made(operation.operation, length, DataType::f64, in_place), mode);
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried_, 50U);
+}
+
+TEST_P(EveryCollective, TakesACountForEachRank) {
+  for (const auto& operation : transport::operations()) {
+    if (!operation.has_counts) continue;
+    for (const auto counts : all_values<Counts>()) {
+      for (const bool in_place : {false, true}) {
+        if (in_place && operation.in_place == nullptr) continue;
+        Collective collective = made(operation.operation, 101, DataType::i32, in_place);
+        collective.shape.counts = counts;
+        used = 0;
+        expect_right(place(collective));
+      }
+    }
+  }
+}
+
+TEST_P(EveryCollective, TakesEveryTypeAndReduction) {
+  std::set<DataType> types;
+  for (const auto& operation : transport::operations()) {
+    if (!moves_data(operation.operation)) continue;
+    for (const auto type : all_values<DataType>()) {
+      for (const auto reduction : all_values<Reduction>()) {
+        if (reduction != Reduction::sum && !operation.reduces) break;
+        Collective collective = made(operation.operation, 61, type);
+        collective.reduction = reduction;
+        const std::size_t before = tried_;
+        expect_right(collective);
+        if (tried_ > before) types.insert(type);
+      }
+    }
+  }
+  EXPECT_EQ(types.size(), all_values<DataType>().size());
+}
+
+/// In place sums of sums stay exact as long as exact_operations() says.
+TEST_P(EveryCollective, StaysExactInPlace) {
+  for (const auto type : {DataType::i32, DataType::f32, DataType::f64, DataType::f16}) {
+    expect_right(made(Operation::allreduce, 61, type, true), CallMode::blocking, 20);
+  }
+}
+
+/// What was sent by the last rank is missing: zeros in its place.
+TEST_P(EveryCollective, FindsWhatIsDropped) {
+  for (const auto& description : transport::operations()) {
+    const Operation operation = description.operation;
+    Collective collective = made(operation, 61, DataType::i32, operation == Operation::broadcast);
+    if (ranks == 1 || !moves_data(operation) || !transport->unsupported(collective, CallMode::blocking).empty())
+      continue;
+    const auto run = transport->collective(collective, CallMode::blocking);
+    write(*stream, collective, 5);
+    // An exclusive scan takes nothing from the last rank; of a rooted one the last rank is the root.
+    const int dropped = operation == Operation::exclusive_scan ? 0 : ranks - 1;
+    if (rank == dropped) {
+      const std::size_t bytes = description.input(collective.shape) * size_of(collective.type);
+      stream->fill(const_cast<void*>(collective.input), 0, bytes);
+    }
+    run->run(*stream);
+    EXPECT_TRUE(is_found(collective, 5)) << text(collective);
+  }
+}
+
+/// The last rank sends what another one sends, too.
+TEST_P(EveryCollective, FindsWhatIsRepeated) {
+  for (const auto& description : transport::operations()) {
+    Collective collective = made(description.operation, 61, DataType::i32);
+    // Where the root alone sends, nothing can be sent twice.
+    const Shape first{.rank = 0, .ranks = ranks, .root = ranks - 1, .count = 61};
+    if (ranks == 1 || description.input(first) == 0) continue;
+    if (!transport->unsupported(collective, CallMode::blocking).empty()) continue;
+    const auto run = transport->collective(collective, CallMode::blocking);
+    write(*stream, collective, 6);
+    Collective as_other = collective;
+    const int repeated = description.operation == Operation::exclusive_scan ? 0 : ranks - 1;
+    if (rank == repeated) {
+      as_other.shape.rank = (rank + 1) % ranks;
+      as_other.output = const_cast<void*>(collective.input);
+      write(*stream, as_other, 6);
+    }
+    run->run(*stream);
+    EXPECT_TRUE(is_found(collective, 6)) << text(collective);
+  }
+}
+
+/// Two elements, or two ranks' results, are in each other's place.
+TEST_P(EveryCollective, FindsWhatIsSwapped) {
+  for (const auto& description : transport::operations()) {
+    const Operation operation = description.operation;
+    Collective collective = made(operation, 61, DataType::i32, operation == Operation::broadcast);
+    if (ranks == 1 || !moves_data(operation) || !transport->unsupported(collective, CallMode::blocking).empty())
+      continue;
+    const auto run = transport->collective(collective, CallMode::blocking);
+    write(*stream, collective, 7);
+    run->run(*stream);
+    const std::size_t elements = description.output(collective.shape);
+    if (elements >= 2) {
+      auto* const output = static_cast<int*>(collective.output);
+      auto values = device::download(output, elements, *stream);
+      std::rotate(values.begin(), values.begin() + 1, values.end());
+      stream->copy(output, values.data(), elements * sizeof(int));
+      stream->wait();
+    }
+    EXPECT_TRUE(is_found(collective, 7)) << text(collective);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Places, EveryCollective, transport::places, name_of);
+
+std::int64_t combine_bits(Reduction reduction, std::int64_t a, std::int64_t b) {
+  switch (reduction) {
+    case Reduction::band:
+      return a & b;
+    case Reduction::bor:
+      return a | b;
+    case Reduction::bxor:
+      return a ^ b;
+    case Reduction::land:
+      return static_cast<std::int64_t>(a != 0 && b != 0);
+    case Reduction::lor:
+      return static_cast<std::int64_t>(a != 0 || b != 0);
+    default:
+      return static_cast<std::int64_t>((a != 0) != (b != 0));
+  }
+}
+
+std::int64_t combine(Reduction reduction, std::int64_t a, std::int64_t b) {
+  if (transport::is_of_bits(reduction)) return combine_bits(reduction, a, b);
+  if (reduction == Reduction::prod) return a * b;
+  if (reduction == Reduction::min) return std::min(a, b);
+  return reduction == Reduction::max ? std::max(a, b) : a + b;
+}
+
+/// By a loop over the ranks, for more of them than a test can start.
+std::int64_t looped(const Contributions& all, Reduction reduction, std::size_t i, int ranks) {
+  std::int64_t result = all.of(i, 0);
+  for (int rank = 1; rank < ranks; ++rank) result = combine(reduction, result, all.of(i, rank));
+  if (reduction == Reduction::avg) return result / ranks;
+  return reduction == Reduction::premulsum ? 2 * result : result;
+}
+
+template <class T>
+void expect_exact(Reduction reduction, int ranks) {
+  const ExactRange range = exact_range<T>();
+  if (reduction == Reduction::avg && std::int64_t{ranks} * ranks > range.integer) return;
+  const Contributions all(reduction, range, ranks, 4);
+  for (std::size_t i = 0; i < 40; ++i) {
+    const std::int64_t result = looped(all, reduction, i, ranks);
+    ASSERT_EQ(all.combined(i, 0, ranks - 1), result) << name(reduction) << " of " << ranks << ", element " << i;
+    const auto exact = static_cast<std::int64_t>(static_cast<double>(static_cast<T>(result)));
+    ASSERT_EQ(exact, result) << name(reduction) << " of " << ranks << " is not exact";
+  }
+}
+
+TEST(Contributions, AreCombinedAsByALoop) {
+  for (const auto type : all_values<DataType>()) {
+    for (const auto reduction : all_values<Reduction>()) {
+      if (transport::is_of_bits(reduction) && !is_integer(type)) continue;
+      for (const int ranks : {2, 3, 7, 64, 1000}) {
+        with_element(type, [&](auto zero) { expect_exact<decltype(zero)>(reduction, ranks); });
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace commlens::collectives

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -128,6 +129,26 @@ void collective(Run& run, const CollectiveOptions& options) {
   } else {
     measurement.verify = [&](std::size_t round) { return expect_all_wait(run, round); };
   }
+  std::optional<Computation> computation;
+  if (options.compute) {
+    if (measurement.operations_per_reset != static_cast<std::size_t>(-1)) {
+      throw Unsupported("in place the parts would change each other's input: use --out-of-place with --compute");
+    }
+    write(stream, collective, 0);
+    const auto communicate = [&] { operation->run(stream); };
+    computation.emplace(run, *options.compute, communicate);
+    measurement.operate = [&] {
+      operation->start(stream);
+      computation->start();
+      operation->finish(stream);
+      computation->finish();
+    };
+    measurement.parts = {{.name = "communication", .stream = "communication", .operate = communicate},
+                         {.name = "computation", .stream = "computation", .operate = [&] {
+                            computation->start();
+                            computation->finish();
+                          }}};
+  }
   run.measure(measurement);
 }
 
@@ -148,6 +169,7 @@ BenchmarkDescription benchmark_of(const OperationDescription& operation) {
   if (operation.operation != Operation::barrier) {
     description.metrics.insert(description.metrics.end(), {algorithm_bandwidth_GBps, bus_bandwidth_GBps});
   }
+  description.metrics.insert(description.metrics.end(), {measure::hidden_communication, measure::overlap_efficiency});
   if (!operation.nccl.empty()) description.classic.push_back({.format = "nccl", .title = operation.nccl});
   if (operation.reduces) description.facts = {user_defined_reduction};
   if (operation.operation == Operation::allreduce) {

@@ -52,6 +52,9 @@ void CollectiveOptions::describe(OptionSet& options) {
   }
   if (operation->has_counts) options.add("counts", counts, "elements of each rank's block; equal without it");
   options.add("call", call, "MPI_..., MPI_I... and a wait, or MPI_..._init and start; blocking without it");
+  options.add("compute", compute,
+              "what is computed between the call and its wait, as long as the operation takes by itself; nothing "
+              "without it");
 }
 
 void CollectiveOptions::resolve(int ranks) {
@@ -61,6 +64,10 @@ void CollectiveOptions::resolve(int ranks) {
   if (reduction && transport::is_of_bits(*reduction) && !is_integer(type)) {
     throw UsageError("reduction", std::string(name(*reduction)),
                      fmt::format("it is of integers, not of {}: use --dtype i32", name(type)));
+  }
+  if (compute && call.value_or(CallMode::blocking) == CallMode::blocking) {
+    throw UsageError("compute", std::string(name(*compute)),
+                     "a blocking call leaves no time for it: use --call nonblocking");
   }
   if (has_data()) resolve_sizes(ranks);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/collectives/computation.hpp"
 #include "harness/benchmark.hpp"
 #include "transport/collectives.hpp"
 
@@ -49,6 +50,7 @@ struct CollectiveOptions {
   std::size_t root = 0;
   std::optional<Counts> counts;
   std::optional<CallMode> call;
+  std::optional<Compute> compute;  ///< between the call and its wait
 
  private:
   [[nodiscard]] bool has_blocks() const;

@@ -1,4 +1,5 @@
 // What a program pays before it communicates: MPI_Init (osu_init in the OSU micro-benchmarks 7), and communicators.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,7 +21,7 @@ constexpr Fact mean_init_ms{"mean_init_ms", unit::ms, "mean over the ranks of th
 
 struct InitOptions {
   void describe(OptionSet& /*options*/) {}
-  [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const { return {}; }
+  [[nodiscard]] static MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) { return {}; }
 };
 
 /// Once a launch: with --launches the interval is that of several.
@@ -49,10 +50,8 @@ struct CommunicatorOptions {
     options.add("by", by, "all", "MPI_Comm_dup of all ranks, or MPI_Comm_split into --groups");
     options.add("groups", groups, "communicators that a split makes: rank r is in number r modulo this");
   }
-  void resolve(int ranks) {
-    if (groups > static_cast<std::size_t>(ranks)) groups = static_cast<std::size_t>(ranks);
-  }
-  [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const {
+  void resolve(int ranks) { groups = std::min(groups, static_cast<std::size_t>(ranks)); }
+  [[nodiscard]] static MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) {
     return {.buffers = sizeof(std::int32_t), .operation = sizeof(std::int32_t)};
   }
 };

@@ -145,7 +145,7 @@ std::string netmod_in(const std::string& version, const Selection& below) {
   static const std::regex device(R"(MPICH Device:\s*ch4:([\w ]+))");
   std::smatch match;
   if (!std::regex_search(version, match, device)) return "";
-  const std::string netmods = match[1].str();
+  std::string netmods = match[1].str();
   if (netmods.find(' ') == std::string::npos) return netmods;
   if (below.contains("ucx") == below.contains("provider")) return "";
   return below.contains("ucx") ? "ucx" : "ofi";

@@ -64,8 +64,7 @@ void Computation::compute(std::size_t steps) {
     *numbers = multiply_add(*numbers, steps);
     return;
   }
-  device::launch(
-      *stream_, threads, COMMLENS_LAMBDA(std::size_t i) { numbers[i] = multiply_add(numbers[i], steps); });
+  device::launch(*stream_, threads, COMMLENS_LAMBDA(std::size_t i) { numbers[i] = multiply_add(numbers[i], steps); });
 }
 
 std::size_t Computation::steps_for(double seconds) {
@@ -78,7 +77,8 @@ std::size_t Computation::steps_for(double seconds) {
     finish();
     taken = stopwatch.seconds();
   }
-  return std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<double>(steps / 2) * seconds / taken));
+  const double per_second = static_cast<double>(steps) / (2 * taken);
+  return std::max<std::size_t>(1, static_cast<std::size_t>(per_second * seconds));
 }
 
 }  // namespace commlens::collectives

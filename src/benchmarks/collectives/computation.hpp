@@ -17,8 +17,8 @@ ENUM_NAMES(Compute, {cpu, "cpu"}, {gpu, "gpu"});
 
 class Computation {
  public:
-  /// Collective: as long as `communicate` takes on the slowest rank, with which it is to overlap. Throws Unsupported for
-  /// a GPU where the run's memory is not on one.
+  /// Collective: as long as `communicate` takes on the slowest rank, with which it is to overlap. Throws Unsupported
+  /// for a GPU where the run's memory is not on one.
   Computation(Run& run, Compute where, const std::function<void()>& communicate);
 
   /// On a GPU it is only queued, on a stream of its own.

@@ -37,7 +37,8 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
   const auto kinds = run.communicator().gather(std::string(name(run.memory())));
   auto memory_of_window = run.memory();
   for (const std::string& kind : kinds) {
-    if (kind != name(device::Memory::host)) memory_of_window = *from_name<device::Memory>(kind);
+    if (kind != name(device::Memory::host))
+      memory_of_window = from_name<device::Memory>(kind).value_or(memory_of_window);
   }
   const WindowCreation creation = creation_for(options, memory_of_window);
   run.fact(window_creation, std::string(name(creation)));
@@ -56,7 +57,8 @@ void WindowedPair::open(WindowCreation creation, Synchronization synchronization
   const device::Buffer ours = creation == WindowCreation::allocate ? device::Buffer() : run_.buffer(bytes);
   window_ = transport_->window(creation, ours.data(), bytes);
   memory_.window = view(window_->data(), bytes, run_.memory());
-  epochs_.emplace(*window_, synchronization, target_, operation_.exclusive, operation_.exclusive_epoch);
+  epochs_ =
+      std::make_unique<Epochs>(*window_, synchronization, target_, operation_.exclusive, operation_.exclusive_epoch);
 }
 
 void WindowedPair::settle() {

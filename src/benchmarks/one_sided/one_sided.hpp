@@ -97,7 +97,7 @@ class WindowedPair {
   int target_ = 0;                                   ///< the partner, in the pair's communicator
   std::unique_ptr<transport::Transport> transport_;  ///< of the pair alone
   std::unique_ptr<transport::Window> window_;
-  std::optional<Epochs> epochs_;
+  std::unique_ptr<Epochs> epochs_;
 };
 
 }  // namespace commlens::one_sided

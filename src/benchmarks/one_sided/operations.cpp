@@ -71,7 +71,7 @@ struct Swaps {
 
 template <class T>
 struct Poison {
-  COMMLENS_FUNCTION T operator()(std::size_t) const { return static_cast<T>(-1); }
+  COMMLENS_FUNCTION T operator()(std::size_t /*i*/) const { return static_cast<T>(-1); }
 };
 
 template <class T, class Values>
@@ -128,10 +128,10 @@ void issue_put(Window& window, const Memory& memory, int target, std::size_t num
 void issue_get(Window& window, const Memory& memory, int target, std::size_t number) {
   window.get(memory.local.as<std::byte>() + number * memory.step, memory.bytes, target, number * memory.step);
 }
-void issue_accumulate(Window& window, const Memory& memory, int target, std::size_t) {
+void issue_accumulate(Window& window, const Memory& memory, int target, std::size_t /*count*/) {
   window.accumulate(memory.local.data(), memory.elements(), memory.type, target);
 }
-void issue_get_accumulate(Window& window, const Memory& memory, int target, std::size_t) {
+void issue_get_accumulate(Window& window, const Memory& memory, int target, std::size_t /*count*/) {
   window.get_accumulate(memory.local.data(), memory.before.data(), memory.elements(), memory.type, target);
 }
 void issue_fetch_and_op(Window& window, const Memory& memory, int target, std::size_t number) {
@@ -144,10 +144,10 @@ void issue_compare_and_swap(Window& window, const Memory& memory, int target, st
                           memory.before.as<std::byte>() + number * memory.bytes, memory.type, target);
 }
 
-Verdict verify_put(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t) {
+Verdict verify_put(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t /*operations*/) {
   return pattern::expect_bytes(stream, memory.window, seeds.partners);
 }
-Verdict verify_get(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t) {
+Verdict verify_get(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t /*operations*/) {
   return pattern::expect_bytes(stream, memory.local, seeds.partners);
 }
 Verdict verify_sum(device::Stream& stream, const Memory& memory, const Seeds& seeds, std::size_t operations) {

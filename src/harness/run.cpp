@@ -187,7 +187,8 @@ void Run::take_selection(SampledRun& sampled) {
       std::find_if(calls.begin(), calls.end(), [](const auto& call) { return transport::is_collective(call.first); });
   record_.selection = transport::selected(collective == calls.end() ? "" : collective->first);
   const bool is_named = collective != calls.end() && record_.selection.contains("pml");  // Open MPI's functions are
-  if (is_named && ranks() > 1 && is_short) record_.selection.merge(sampled.collective(communicator()));
+  if (resources_.settings.parts && is_named && ranks() > 1 && is_short)
+    record_.selection.merge(sampled.collective(communicator()));
 }
 
 /// GPUs lower their clocks within milliseconds of idling: nothing may come between the samples and this.

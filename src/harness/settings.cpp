@@ -125,7 +125,9 @@ void add_settings(CLI::App& app, Settings& settings) {
   add("gpu-aware-mpi-off", "do not pass GPU memory to MPI, for the reason given", "none",
       [&](const std::string& text) { settings.gpu_aware_mpi_off = text; });
   app.add_flag_callback("--no-ceilings", [&] { settings.ceilings = false; }, "do not measure what the hardware gives");
-  app.add_flag_callback("--no-parts", [&] { settings.parts = false; }, "do not measure parts of an operation");
+  app.add_flag_callback(
+      "--no-parts", [&] { settings.parts = false; },
+      "do not measure parts of an operation, nor find out which algorithm the MPI library has taken");
   app.add_flag_callback(
       "--no-validate", [&] { settings.validate = false; }, "do not compare results with what they must be");
 }

@@ -46,8 +46,11 @@ ON_SYNCHRONOUS = "--transport synchronous --memory host"
             (BENCH, 1, "xtx --dofs 1009 --vectors 53 --block 8 --tune --transport mpi", "cuBLAS"),
             (EXAMPLES, 2, f"fft --grid 8 {ON_SYNCHRONOUS}", "has no sub-communicators"),
             *(
-                (EXAMPLES, 2, f"{words} --dtype c128 {ON_SYNCHRONOUS}", "has no allreduce of c128")
-                for words in ("xtx --dofs 100 --vectors 10", "allreduce --count 100")
+                (EXAMPLES, 2, f"{words} --dtype c128 {ON_SYNCHRONOUS}", reason)
+                for words, reason in (
+                    ("xtx --dofs 100 --vectors 10", "does not sum c128"),
+                    ("allreduce --count 100", "has no allreduce of c128"),
+                )
             ),
         ]
     ],

@@ -18,6 +18,10 @@ COMMLENS_FUNCTION inline double multiply_add(double x, std::size_t steps) {
   return x;
 }
 
+void multiply_add(device::Stream& stream, double* numbers, std::size_t steps) {
+  device::launch(stream, threads, COMMLENS_LAMBDA(std::size_t i) { numbers[i] = multiply_add(numbers[i], steps); });
+}
+
 /// On the slowest rank, the median of a few.
 double seconds_of(Run& run, const std::function<void()>& operate) {
   constexpr std::size_t samples = 21;

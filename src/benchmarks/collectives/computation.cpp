@@ -64,11 +64,8 @@ void Computation::finish() {
 
 void Computation::compute(std::size_t steps) {
   auto* numbers = numbers_.as<double>();
-  if (!stream_) {
-    *numbers = multiply_add(*numbers, steps);
-    return;
-  }
-  device::launch(*stream_, threads, COMMLENS_LAMBDA(std::size_t i) { numbers[i] = multiply_add(numbers[i], steps); });
+  if (stream_) return multiply_add(*stream_, numbers, steps);
+  *numbers = multiply_add(*numbers, steps);
 }
 
 std::size_t Computation::steps_for(double seconds) {

@@ -124,8 +124,9 @@ OTHER_COLLECTIVES = [
     if any(option["name"] == "call" for option in declared()[name]["options"])
     and name not in ("allreduce", "alltoallv", "gather")
 ]
+DIFFERENT = [name for name in BENCHMARKS if name not in OTHER_COLLECTIVES]
 OF_MESSAGES = [  # over every transport
-    name for name in OF_SIZES if name not in ONE_SIDED and name not in OTHER_COLLECTIVES
+    name for name in OF_SIZES if name in DIFFERENT and name not in ONE_SIDED
 ]
 
 

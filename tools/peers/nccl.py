@@ -129,7 +129,7 @@ def _type_of(request: Request, repeat: int) -> str:
 
 
 def exact_sums(dtype: str, ranks: int) -> int:
-    """In place, as src/benchmarks/allreduce.cpp has it."""
+    """In place, as commlens has it by default."""
     if ranks == 1:
         return sys.maxsize
     significand, most = _BITS[dtype]

@@ -8,7 +8,7 @@ import random
 import pytest
 
 from commlens.jobs.native import Native
-from native_helpers import BENCH, BENCHMARKS, needs_native
+from native_helpers import BENCH, DIFFERENT, needs_native
 
 pytestmark = needs_native
 
@@ -25,7 +25,7 @@ COMMON = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("benchmark", DIFFERENT)
 def test_any_options(benchmark: str) -> None:
     native = Native(BENCH)
     options = [*(option.name for option in native.benchmark(benchmark).options), *COMMON]

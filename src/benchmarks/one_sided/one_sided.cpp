@@ -47,8 +47,14 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
   target_ = partner_.rank < run.rank() ? 0 : 1;
   // Pair by pair: Open MPI's osc/sm makes files of one name for those at the same time.
   for (int turn = 0; turn < run.ranks(); ++turn) {
-    if (!waits() && turn == color) open(creation, options.synchronization);
-    run.barrier();
+    std::string problem;
+    try {
+      if (!waits() && turn == color) open(creation, options.synchronization);
+    } catch (const Error& error) {
+      problem = error.what();
+    }
+    problem = run.communicator().first(problem);
+    if (!problem.empty()) throw Unsupported("MPI makes no such window for these ranks: " + problem);
   }
 }
 

@@ -32,7 +32,7 @@ def suite(name: str, benchmarks: Sequence[str], pairs: int = 1) -> str:
 BRIEFLY = "--memory host --transport mpi,staged --repeat 2 --batches 2 --warmup 0"
 
 
-# Open MPI 4.1 makes no windows between these nodes: a test of its own. init is of the transport mpi.
+# Open MPI 4.1 makes no windows between these nodes: a test of its own. init is of mpi alone.
 ON_NODES = [name for name in DIFFERENT if name not in ONE_SIDED and name != "init"]
 
 

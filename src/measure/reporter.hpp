@@ -43,8 +43,8 @@ struct ReporterDescription {
   }
 };
 
-/// table (the default), json, csv, osu, nccl and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `nccl` that
-/// of nccl-tests 2.19, `dftfe` the two lines of the DFT-FE mini-app.
+/// table (the default), json, csv, osu, nccl and dftfe. `osu` is the layout of the OSU micro-benchmarks 7.4, `nccl`
+/// that of nccl-tests 2.19, `dftfe` the two lines of the DFT-FE mini-app.
 const std::vector<ReporterDescription>& reporters();
 
 /// Each is defined in the file of its name in reporters/. A new one is a file, a declaration here and a line in

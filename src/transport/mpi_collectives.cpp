@@ -151,7 +151,7 @@ void MpiCollective::act(Action action) {
   if (action != Action::call) requests_.clear();
   if (is_of_whole_arrays(collective_.operation)) {
     mpi_calls::in_pieces(collective_.shape.count, mpi_calls::longest_message / size_of(collective_.type),
-              [&](std::size_t first, int count) { act_on_arrays(action, first, count); });
+                         [&](std::size_t first, int count) { act_on_arrays(action, first, count); });
   } else if (collective_.description().has_counts) {
     act_on_counts(action);
   } else {

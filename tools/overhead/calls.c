@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static double seconds_per_call(double start, long calls) { return (MPI_Wtime() - start) / (double)calls; }
+static double seconds_per_call(double start, long calls) {
+  return (MPI_Wtime() - start) / (double)calls;
+}
 
 int main(int argc, char** argv) {
   const long calls = argc > 1 ? atol(argv[1]) : 10000000;

@@ -32,11 +32,11 @@ class SmallFloat {
     const unsigned fraction = bits_ & ((1U << fraction_bits) - 1);
     const unsigned exponent = (bits_ >> fraction_bits) & most;
     const float sign = (bits_ >> (exponent_bits + fraction_bits)) != 0 ? -1.0F : 1.0F;
-    if (exponent == most && has_infinity) return fraction == 0 ? sign * HUGE_VALF : std::nanf("");
-    if (exponent == most && fraction == nan_fraction) return std::nanf("");
+    if (exponent == most && has_infinity) return fraction == 0 ? sign * HUGE_VALF : __builtin_nanf("");
+    if (exponent == most && fraction == nan_fraction) return __builtin_nanf("");
     const unsigned hidden = exponent == 0 ? 0 : 1U << fraction_bits;
     const int power = static_cast<int>(exponent == 0 ? 1 : exponent) - bias - fraction_bits;
-    return sign * std::ldexp(static_cast<float>(hidden | fraction), power);
+    return sign * scaled(static_cast<float>(hidden | fraction), power);
   }
 
  private:
@@ -46,17 +46,26 @@ class SmallFloat {
   /// What is larger than all numbers: infinity, where there is one.
   static constexpr unsigned too_large = has_infinity ? most << fraction_bits : nan;
 
+  /// value 2^exponent, as of ldexp(), which not all kernels have. In two steps: 2^exponent alone may be out of range.
+  COMMLENS_FUNCTION static float scaled(float value, int exponent) {
+    const int half = exponent / 2;
+    return value * power_of_two(half) * power_of_two(exponent - half);
+  }
+  COMMLENS_FUNCTION static float power_of_two(int exponent) {
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(exponent + 127) << 23);
+  }
+
   COMMLENS_FUNCTION static unsigned magnitude(float value) {
     if (value != value) return nan;
-    if (value >= std::ldexp(1.0F, max_exponent - 1) * 2.0F) return too_large;
+    if (value >= scaled(2.0F, max_exponent - 1)) return too_large;
     if (value == 0.0F) return 0;
-    int exponent = 0;
-    (void)std::frexp(value, &exponent);        // value = f 2^exponent, f in [1/2, 1)
+    // value = f 2^exponent with f in [1/2, 1), as of frexp(), which not all kernels have
+    int exponent = static_cast<int>(__builtin_bit_cast(std::uint32_t, value) >> 23) - 126;
     const int lowest = 2 - bias;               // of numbers with a hidden bit
     if (exponent < lowest) exponent = lowest;  // NOLINT(readability-use-std-min-max): not in kernels
     // In units of the last digit. A carry out of the fraction, also the one to the first number with a hidden bit,
     // counts the exponent up by itself.
-    const auto units = static_cast<unsigned>(std::rint(std::ldexp(value, digits - exponent)));
+    const auto units = static_cast<unsigned>(std::rint(scaled(value, digits - exponent)));
     const unsigned all = (static_cast<unsigned>(exponent - lowest) << fraction_bits) + units;
     return all < too_large ? all : too_large;
   }

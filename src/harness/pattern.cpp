@@ -25,11 +25,11 @@ void write_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uin
   device::launch(stream, bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_at(i, seed); });
 }
 
-void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
-  auto* target = buffer.as<unsigned char>();
+void poison_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed, std::size_t first) {
+  auto* target = static_cast<unsigned char*>(data);
   device::launch(
-      stream, buffer.bytes(),
-      COMMLENS_LAMBDA(std::size_t i) { target[i] = static_cast<unsigned char>(~byte_at(i, seed)); });
+      stream, bytes,
+      COMMLENS_LAMBDA(std::size_t i) { target[i] = static_cast<unsigned char>(~byte_at(first + i, seed)); });
 }
 
 Verdict expect_bytes(device::Stream& stream, const void* data, std::size_t bytes, std::uint64_t seed,

@@ -44,9 +44,12 @@ inline void write_bytes(device::Stream& stream, const device::Buffer& buffer, st
   write_bytes(stream, buffer.data(), buffer.bytes(), seed);
 }
 
-/// Queues: every byte is made to differ from what write_bytes(seed) would write, so that what was there cannot pass for
-/// it.
-void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed);
+/// Queues: every byte is made to differ from what write_bytes(seed) would write from `first` on, so that what was there
+/// cannot pass for it.
+void poison_bytes(device::Stream& stream, void* data, std::size_t bytes, std::uint64_t seed, std::size_t first = 0);
+inline void poison_bytes(device::Stream& stream, const device::Buffer& buffer, std::uint64_t seed) {
+  poison_bytes(stream, buffer.data(), buffer.bytes(), seed);
+}
 
 /// Whether the bytes are those from `first` on that write_bytes(seed) writes; names the first wrong one. Waits for the
 /// stream.

@@ -108,7 +108,8 @@ std::vector<Step> along_hypercube(const Collective& collective) {
 
 bool is_by_messages(Operation operation) { return operation == Operation::shift || operation == Operation::hypercube; }
 
-std::string by_messages_unsupported(const Collective& collective) {
+std::string by_messages_unsupported(const Collective& collective, CallMode mode) {
+  if (mode == CallMode::persistent) return "made of messages, it has no persistent call";
   const auto ranks = static_cast<unsigned>(collective.shape.ranks);
   if (collective.description().reduces || collective.operation == Operation::barrier) {
     return "this transport has no " + std::string(name(collective.operation));

@@ -12,7 +12,7 @@ namespace commlens::transport {
 /// Whether no library has a call for the operation: it is made of messages over every transport.
 bool is_by_messages(Operation operation);
 /// Why by_messages() cannot do this; empty if it can: every operation but the reductions and the barrier.
-std::string by_messages_unsupported(const Collective& collective);
+std::string by_messages_unsupported(const Collective& collective, CallMode mode);
 
 /// The blocks of the operation as messages of Transport::exchange(), those of this rank as copies on the stream. The
 /// transport must outlive it.

@@ -298,7 +298,7 @@ class CclTransport final : public Transport {
     if (mode == CallMode::persistent) return COMMLENS_CCL_NAME " has no persistent collectives";
     if (!sums(collective.type)) return COMMLENS_CCL_NAME " has no " + type + " before version 2.24";
     if (!collective.description().reduces) {
-      return collective.operation == Operation::barrier ? "" : by_messages_unsupported(collective);
+      return collective.operation == Operation::barrier ? "" : by_messages_unsupported(collective, mode);
     }
     if (!CclCollective::has(collective.operation)) {
       return COMMLENS_CCL_NAME " has no " + std::string(name(collective.operation));

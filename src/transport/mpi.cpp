@@ -92,8 +92,7 @@ class MpiTransport final : public Transport {
   }
 
   [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const override {
-    return is_by_messages(collective.operation) ? by_messages_unsupported(collective)
-                                                : mpi_unsupported(collective, mode);
+    return mpi_unsupported(collective, mode);
   }
   [[nodiscard]] bool reduces_by_function(const Collective& collective) const override {
     return MpiReduction::is_ours(collective.reduction, collective.type);

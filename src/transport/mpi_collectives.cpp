@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "transport/activity.hpp"
+#include "transport/by_messages.hpp"
 #include "transport/mpi_calls.hpp"
 
 namespace commlens::transport {
@@ -39,6 +40,8 @@ bool is_of_whole_arrays(Operation operation) {
 bool sends_to_each(Operation operation) {
   return operation == Operation::scatterv || operation == Operation::alltoallv || operation == Operation::alltoallw;
 }
+
+bool is_scatter(Operation operation) { return operation == Operation::scatter || operation == Operation::scatterv; }
 
 /// What this rank sends to each rank.
 std::vector<Piece> pieces_to_each(const Collective& collective) {
@@ -75,6 +78,7 @@ std::vector<int> in_bytes(const std::vector<Piece>& pieces, std::size_t size) {
 }  // namespace
 
 std::string mpi_unsupported(const Collective& collective, CallMode mode) {
+  if (is_by_messages(collective.operation)) return by_messages_unsupported(collective, mode);
   const OperationDescription& operation = collective.description();
   const std::string call(operation.call);
   const std::size_t all = collective.shape.all();
@@ -179,57 +183,62 @@ void MpiCollective::issue(Action action, const char* name, Call call, Begin begi
       [&](MPI_Request* request) { return COMMLENS_PREPARE(Name, __VA_ARGS__); })
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
+/// MPI_IN_PLACE stands for the send buffer, in a scatter for the receive buffer; of rooted operations on the root
+/// alone.
+const void* MpiCollective::source(std::size_t offset) const {
+  const bool in_place = collective_.in_place && !is_scatter(collective_.operation) &&
+                        (!collective_.description().rooted || collective_.shape.is_root());
+  if (in_place || collective_.input == nullptr) return in_place ? MPI_IN_PLACE : nullptr;
+  return static_cast<const std::byte*>(collective_.input) + offset;
+}
+
+void* MpiCollective::target(std::size_t offset) const {
+  const bool in_place = collective_.in_place && is_scatter(collective_.operation) && collective_.shape.is_root();
+  if (in_place || collective_.output == nullptr) return in_place ? MPI_IN_PLACE : nullptr;
+  return static_cast<std::byte*>(collective_.output) + offset;
+}
+
 void MpiCollective::act_on_arrays(Action action, std::size_t first, int count) {
-  const std::size_t offset = first * size_of(collective_.type);
-  const bool in_place = collective_.in_place;
-  const int root = collective_.shape.root;
-  const void* input =
-      collective_.input == nullptr ? nullptr : static_cast<const std::byte*>(collective_.input) + offset;
-  void* output = collective_.output == nullptr ? nullptr : static_cast<std::byte*>(collective_.output) + offset;
-  const void* source = in_place ? MPI_IN_PLACE : input;
+  const void* source = this->source(first * size_of(collective_.type));
+  void* target = this->target(first * size_of(collective_.type));
   MPI_Comm communicator = communicator_.handle();
   MPI_Op reduction = reduction_ ? reduction_->handle() : MPI_OP_NULL;
+  const int root = collective_.shape.root;
   switch (collective_.operation) {
     case Operation::broadcast:
-      return COMMLENS_ISSUE(Bcast, bcast, output, count, type_, root, communicator);
+      return COMMLENS_ISSUE(Bcast, bcast, target, count, type_, root, communicator);
     case Operation::reduce:
-      if (!collective_.shape.is_root()) source = input;
-      return COMMLENS_ISSUE(Reduce, reduce, source, output, count, type_, reduction, root, communicator);
+      return COMMLENS_ISSUE(Reduce, reduce, source, target, count, type_, reduction, root, communicator);
     case Operation::allreduce:
-      return COMMLENS_ISSUE(Allreduce, allreduce, source, output, count, type_, reduction, communicator);
+      return COMMLENS_ISSUE(Allreduce, allreduce, source, target, count, type_, reduction, communicator);
     case Operation::scan:
-      return COMMLENS_ISSUE(Scan, scan, source, output, count, type_, reduction, communicator);
+      return COMMLENS_ISSUE(Scan, scan, source, target, count, type_, reduction, communicator);
     case Operation::exclusive_scan:
-      return COMMLENS_ISSUE(Exscan, exscan, source, output, count, type_, reduction, communicator);
+      return COMMLENS_ISSUE(Exscan, exscan, source, target, count, type_, reduction, communicator);
     default:
       return;
   }
 }
 
 void MpiCollective::act_on_blocks(Action action) {
-  const int root = collective_.shape.root;
-  const bool on_root = collective_.shape.is_root();
-  const void* input = collective_.input;
-  void* output = collective_.output;
-  const void* source = collective_.in_place ? MPI_IN_PLACE : input;
+  const void* source = this->source();
+  void* target = this->target();
   MPI_Comm communicator = communicator_.handle();
+  const int root = collective_.shape.root;
   const int count = *receives_->counts();
   MPI_Datatype type = receives_->type();
   switch (collective_.operation) {
     case Operation::reduce_scatter:
-      return COMMLENS_ISSUE(Reduce_scatter_block, reduce_scatter_block, source, output, count, type,
+      return COMMLENS_ISSUE(Reduce_scatter_block, reduce_scatter_block, source, target, count, type,
                             reduction_->handle(), communicator);
     case Operation::allgather:
-      return COMMLENS_ISSUE(Allgather, allgather, source, count, type, output, count, type, communicator);
+      return COMMLENS_ISSUE(Allgather, allgather, source, count, type, target, count, type, communicator);
     case Operation::gather:
-      if (!on_root) source = input;
-      return COMMLENS_ISSUE(Gather, gather, source, count, type, output, count, type, root, communicator);
-    case Operation::scatter: {
-      void* target = collective_.in_place && on_root ? MPI_IN_PLACE : output;
-      return COMMLENS_ISSUE(Scatter, scatter, input, count, type, target, count, type, root, communicator);
-    }
+      return COMMLENS_ISSUE(Gather, gather, source, count, type, target, count, type, root, communicator);
+    case Operation::scatter:
+      return COMMLENS_ISSUE(Scatter, scatter, source, count, type, target, count, type, root, communicator);
     case Operation::alltoall:
-      return COMMLENS_ISSUE(Alltoall, alltoall, source, count, type, output, count, type, communicator);
+      return COMMLENS_ISSUE(Alltoall, alltoall, source, count, type, target, count, type, communicator);
     case Operation::barrier:
       return COMMLENS_ISSUE(Barrier, barrier, communicator);
     default:
@@ -238,35 +247,30 @@ void MpiCollective::act_on_blocks(Action action) {
 }
 
 void MpiCollective::act_on_counts(Action action) {
-  const int root = collective_.shape.root;
-  const bool on_root = collective_.shape.is_root();
-  const void* input = collective_.input;
-  void* output = collective_.output;
-  const void* source = collective_.in_place ? MPI_IN_PLACE : input;
+  const void* source = this->source();
+  void* target = this->target();
   MPI_Comm communicator = communicator_.handle();
+  const int root = collective_.shape.root;
   const Layout& out = *sends_;
   const Layout& in = *receives_;
   switch (collective_.operation) {
     case Operation::reduce_scatterv:
-      return COMMLENS_ISSUE(Reduce_scatter, reduce_scatter, source, output, in.counts(), type_, reduction_->handle(),
+      return COMMLENS_ISSUE(Reduce_scatter, reduce_scatter, source, target, in.counts(), type_, reduction_->handle(),
                             communicator);
     case Operation::allgatherv:
-      return COMMLENS_ISSUE(Allgatherv, allgatherv, source, *out.counts(), out.type(), output, in.counts(),
+      return COMMLENS_ISSUE(Allgatherv, allgatherv, source, *out.counts(), out.type(), target, in.counts(),
                             in.displacements(), in.type(), communicator);
     case Operation::gatherv:
-      if (!on_root) source = input;
-      return COMMLENS_ISSUE(Gatherv, gatherv, source, *out.counts(), out.type(), output, in.counts(),
+      return COMMLENS_ISSUE(Gatherv, gatherv, source, *out.counts(), out.type(), target, in.counts(),
                             in.displacements(), in.type(), root, communicator);
-    case Operation::scatterv: {
-      void* target = collective_.in_place && on_root ? MPI_IN_PLACE : output;
-      return COMMLENS_ISSUE(Scatterv, scatterv, input, out.counts(), out.displacements(), out.type(), target,
+    case Operation::scatterv:
+      return COMMLENS_ISSUE(Scatterv, scatterv, source, out.counts(), out.displacements(), out.type(), target,
                             *in.counts(), in.type(), root, communicator);
-    }
     case Operation::alltoallv:
-      return COMMLENS_ISSUE(Alltoallv, alltoallv, input, out.counts(), out.displacements(), out.type(), output,
+      return COMMLENS_ISSUE(Alltoallv, alltoallv, source, out.counts(), out.displacements(), out.type(), target,
                             in.counts(), in.displacements(), in.type(), communicator);
     case Operation::alltoallw:
-      return COMMLENS_ISSUE(Alltoallw, alltoallw, input, out.counts(), send_offsets_.data(), types_.data(), output,
+      return COMMLENS_ISSUE(Alltoallw, alltoallw, source, out.counts(), send_offsets_.data(), types_.data(), target,
                             in.counts(), receive_offsets_.data(), types_.data(), communicator);
     default:
       return;

@@ -15,7 +15,7 @@
 
 namespace commlens::transport {
 
-/// Why MPI has no such call; empty if it has one. The same on all ranks.
+/// Why MPI has no such call, and it cannot be made of messages; empty if it can be done. The same on all ranks.
 std::string mpi_unsupported(const Collective& collective, CallMode mode);
 
 /// One operation, to be repeated. Arrays of one block that is longer than MPI's int counts are divided into several
@@ -34,6 +34,8 @@ class MpiCollective {
  private:
   enum class Action { call, begin, prepare };
 
+  [[nodiscard]] const void* source(std::size_t offset = 0) const;
+  [[nodiscard]] void* target(std::size_t offset = 0) const;
   void act(Action action);
   /// Elements `first` to `first` + `count` of an operation on whole arrays.
   void act_on_arrays(Action action, std::size_t first, int count);

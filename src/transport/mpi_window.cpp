@@ -2,12 +2,12 @@
 
 #include <mpi.h>
 
-#include <array>
 #include <exception>
 #include <vector>
 
 #include "transport/activity.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_types.hpp"
 
 namespace commlens::transport {
 
@@ -32,9 +32,7 @@ const Call flush_call{"MPI_Win_flush"};
 const Call flush_local_call{"MPI_Win_flush_local"};
 const Call win_call{"making or freeing a window"};
 
-MPI_Datatype native(AtomicType type) {
-  return entry_of(std::array{MPI_UINT8_T, MPI_INT32_T, MPI_INT64_T, MPI_FLOAT, MPI_DOUBLE}, type);
-}
+MPI_Datatype native(AtomicType type) { return mpi_type(data_type(type)); }
 
 class MpiWindow final : public Window {
  public:

@@ -1,14 +1,16 @@
-// One-sided communication: a window is memory of each rank that other ranks read and change, without its doing.
+// One-sided communication: a window is memory of each rank that other ranks read and change, without its taking part.
 //
 // Windows know no streams: the caller waits for its streams before it begins an epoch. An operation is under way until
 // the call that completes it. Its buffers lie in the memory that the window's transport was made for; places in a
 // window are offsets in bytes. A failing call throws Error with the call and the library's message.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/enum_names.hpp"
+#include "device/data_type.hpp"
 
 namespace commlens::transport {
 
@@ -21,7 +23,7 @@ ENUM_NAMES(WindowCreation, {allocate, "allocate"}, {create, "create"}, {dynamic,
 enum class AtomicType { u8, i32, i64, f32, f64 };
 ENUM_NAMES(AtomicType, {u8, "u8"}, {i32, "i32"}, {i64, "i64"}, {f32, "f32"}, {f64, "f64"});
 
-/// Calls `function` with a zero of the type.
+/// Calls `function` with a zero of the type: of these alone, as kernels are compiled for each.
 template <class Function>
 auto with_element(AtomicType type, Function function) {
   switch (type) {
@@ -39,9 +41,11 @@ auto with_element(AtomicType type, Function function) {
   return function(0.0);
 }
 
-inline std::size_t size_of(AtomicType type) {
-  return with_element(type, [](auto zero) { return sizeof(zero); });
+constexpr DataType data_type(AtomicType type) {
+  return entry_of(std::array{DataType::u8, DataType::i32, DataType::i64, DataType::f32, DataType::f64}, type);
 }
+
+inline std::size_t size_of(AtomicType type) { return commlens::size_of(data_type(type)); }
 
 /// The functions are named as those of MPI.
 class Window {

@@ -81,10 +81,35 @@ class EveryCollective : public transport::EveryTransport {
   }
 
   /// Whether some rank finds the output wrong.
-  bool is_found(const Collective& collective, std::size_t round) {
-    const bool wrong = !expect(*stream, collective, round, 1).error.empty();
+  bool is_found(const Collective& collective, std::size_t in_round) {
+    const bool wrong = !expect(*stream, collective, in_round, 1).error.empty();
     return world().maximum(wrong ? 1.0 : 0.0) > 0;
   }
+
+  /// With an operation after `before` and before `after`, which do something wrong on some rank.
+  template <class Before, class After, class Applies>
+  void expect_found(Before before, After after, Applies applies) {
+    for (const auto& description : transport::operations()) {
+      const Operation operation = description.operation;
+      const Collective collective = made(operation, length, DataType::i32, operation == Operation::broadcast);
+      if (ranks == 1 || !moves_data(operation) || !applies(description)) continue;
+      if (!transport->unsupported(collective, CallMode::blocking).empty()) continue;
+      const auto run = transport->collective(collective, CallMode::blocking);
+      write(*stream, collective, round);
+      before(collective);
+      run->run(*stream);
+      after(collective);
+      EXPECT_TRUE(is_found(collective, round)) << text(collective);
+    }
+  }
+  template <class Before, class After>
+  void expect_found(Before before, After after) {
+    expect_found(before, after, [](const transport::OperationDescription&) { return true; });
+  }
+
+  static constexpr std::size_t length = 61;
+  static constexpr std::size_t round = 5;
+  static constexpr auto nothing = [](const Collective&) {};
 
   device::Buffer first_;
   device::Buffer second_;
@@ -94,11 +119,11 @@ class EveryCollective : public transport::EveryTransport {
 TEST_P(EveryCollective, GivesEveryRankItsBlocks) {
   for (const auto& operation : transport::operations()) {
     if (!moves_data(operation.operation)) continue;
-    for (const std::size_t length : lengths) {
+    for (const std::size_t count : lengths) {
       for (const bool in_place : {false, true}) {
         if (in_place && operation.in_place == nullptr) continue;
         for (const auto mode : all_values<CallMode>()) {
-          expect_right(made(operation.operation, length, DataType::f64, in_place), mode);
+          expect_right(made(operation.operation, count, DataType::f64, in_place), mode);
         }
       }
     }
@@ -146,67 +171,60 @@ TEST_P(EveryCollective, StaysExactInPlace) {
   }
 }
 
-/// What was sent by the last rank is missing: zeros in its place.
+/// An exclusive scan takes nothing from the last rank; of a rooted operation the last rank is the root.
+int damaged_rank(Operation operation, int ranks) { return operation == Operation::exclusive_scan ? 0 : ranks - 1; }
+
+/// What was sent by one rank is missing: zeros in its place.
 TEST_P(EveryCollective, FindsWhatIsDropped) {
-  for (const auto& description : transport::operations()) {
-    const Operation operation = description.operation;
-    Collective collective = made(operation, 61, DataType::i32, operation == Operation::broadcast);
-    if (ranks == 1 || !moves_data(operation) || !transport->unsupported(collective, CallMode::blocking).empty())
-      continue;
-    const auto run = transport->collective(collective, CallMode::blocking);
-    write(*stream, collective, 5);
-    // An exclusive scan takes nothing from the last rank; of a rooted one the last rank is the root.
-    const int dropped = operation == Operation::exclusive_scan ? 0 : ranks - 1;
-    if (rank == dropped) {
-      const std::size_t bytes = description.input(collective.shape) * size_of(collective.type);
-      stream->fill(const_cast<void*>(collective.input), 0, bytes);
-    }
-    run->run(*stream);
-    EXPECT_TRUE(is_found(collective, 5)) << text(collective);
-  }
+  const auto drop = [&](const Collective& collective) {
+    if (rank != damaged_rank(collective.operation, ranks)) return;
+    const std::size_t bytes = collective.description().input(collective.shape) * size_of(collective.type);
+    stream->fill(const_cast<void*>(collective.input), 0, bytes);
+  };
+  expect_found(drop, nothing);
 }
 
-/// The last rank sends what another one sends, too.
+/// A rank sends what another one sends, too. Where the root alone sends, nothing can be sent twice.
 TEST_P(EveryCollective, FindsWhatIsRepeated) {
-  for (const auto& description : transport::operations()) {
-    Collective collective = made(description.operation, 61, DataType::i32);
-    // Where the root alone sends, nothing can be sent twice.
-    const Shape first{.rank = 0, .ranks = ranks, .root = ranks - 1, .count = 61};
-    if (ranks == 1 || description.input(first) == 0) continue;
-    if (!transport->unsupported(collective, CallMode::blocking).empty()) continue;
-    const auto run = transport->collective(collective, CallMode::blocking);
-    write(*stream, collective, 6);
-    Collective as_other = collective;
-    const int repeated = description.operation == Operation::exclusive_scan ? 0 : ranks - 1;
-    if (rank == repeated) {
-      as_other.shape.rank = (rank + 1) % ranks;
-      as_other.output = const_cast<void*>(collective.input);
-      write(*stream, as_other, 6);
-    }
-    run->run(*stream);
-    EXPECT_TRUE(is_found(collective, 6)) << text(collective);
-  }
+  const auto repeat = [&](Collective collective) {
+    if (rank != damaged_rank(collective.operation, ranks)) return;
+    collective.shape.rank = (rank + 1) % ranks;
+    const auto unused = allocate(static_cast<std::size_t>(ranks) * length * sizeof(int));
+    collective.output = unused.data();
+    write(*stream, collective, round);
+    stream->wait();
+  };
+  expect_found(repeat, nothing, [&](const transport::OperationDescription& description) {
+    return description.input({.rank = 0, .ranks = ranks, .root = ranks - 1, .count = length}) > 0;
+  });
 }
 
-/// Two elements, or two ranks' results, are in each other's place.
+/// The elements of the output are in each other's place.
 TEST_P(EveryCollective, FindsWhatIsSwapped) {
+  const auto swap = [&](const Collective& collective) {
+    const std::size_t elements = collective.description().output(collective.shape);
+    if (elements == 0) return;
+    auto* const output = static_cast<int*>(collective.output);
+    auto values = device::download(output, elements, *stream);
+    std::rotate(values.begin(), values.begin() + 1, values.end());
+    stream->copy(output, values.data(), elements * sizeof(int));
+    stream->wait();
+  };
+  expect_found(nothing, swap);
+}
+
+/// Nothing is sent at all.
+TEST_P(EveryCollective, FindsThatNothingHappened) {
   for (const auto& description : transport::operations()) {
-    const Operation operation = description.operation;
-    Collective collective = made(operation, 61, DataType::i32, operation == Operation::broadcast);
-    if (ranks == 1 || !moves_data(operation) || !transport->unsupported(collective, CallMode::blocking).empty())
-      continue;
-    const auto run = transport->collective(collective, CallMode::blocking);
-    write(*stream, collective, 7);
-    run->run(*stream);
-    const std::size_t elements = description.output(collective.shape);
-    if (elements >= 2) {
-      auto* const output = static_cast<int*>(collective.output);
-      auto values = device::download(output, elements, *stream);
-      std::rotate(values.begin(), values.begin() + 1, values.end());
-      stream->copy(output, values.data(), elements * sizeof(int));
-      stream->wait();
+    for (const auto type : {DataType::u8, DataType::f64}) {
+      const Collective collective = made(description.operation, 1, type);
+      if (ranks == 1 || !moves_data(description.operation)) continue;
+      for (std::size_t n = 0; n < 300; ++n) {  // a byte has 256 values
+        write(*stream, collective, n);
+        stream->wait();  // also where a rank has no output to compare
+        EXPECT_TRUE(is_found(collective, n)) << text(collective) << ", round " << n;
+      }
     }
-    EXPECT_TRUE(is_found(collective, 7)) << text(collective);
   }
 }
 

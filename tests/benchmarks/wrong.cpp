@@ -127,6 +127,13 @@ class Sleepy final : public WrongTransport<Sleepy> {
   }
 };
 
+/// No rank waits for another one.
+class Impatient final : public WrongTransport<Impatient> {
+ public:
+  using WrongTransport::WrongTransport;
+  void barrier(device::Stream& stream) override { stream.wait(); }
+};
+
 template <class Wrong>
 Description wrong(const std::string& name, const std::string& description) {
   return {.name = name,
@@ -140,6 +147,7 @@ Description wrong(const std::string& name, const std::string& description) {
 const Registration off_by_one(20, wrong<OffByOne>("off-by-one", "an element is off by one"));
 const Registration forgetful(21, wrong<Forgetful>("forgetful", "nothing comes from anybody"));
 const Registration sleepy(23, wrong<Sleepy>("sleepy", "every sum takes a tenth of a second"));
+const Registration impatient(25, wrong<Impatient>("impatient", "no rank waits for another one"));
 const Registration biased(24, wrong<Biased>("biased", "one too many in every sum"));
 const Registration hasty(22, wrong<Hasty>("hasty", "no wait for the stream"));
 

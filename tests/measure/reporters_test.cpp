@@ -100,7 +100,9 @@ TEST(DftfeReporter, SaysInACommentWhatItHasNoLineFor) {
 
 TEST(NcclReporter, WritesTheRowsOfNcclTests) {
   const Record wrong = examples::wrong(allreduce(16, "ccl", "device", 1), "element 3 is 6, not 7");
-  EXPECT_EQ(report("nccl", examples::start_with_gpus(),
+  Start start = examples::start_with_gpus();
+  start.benchmark.parameters.push_back({.name = "reduction", .option = "reduction"});
+  EXPECT_EQ(report("nccl", start,
                    {{allreduce(8, "ccl", "device", 11.2e-6)},
                     {wrong},
                     {allreduce(80'000'000, "ccl", "device", 268e-6)},

@@ -399,6 +399,27 @@ def foreign_lines(job: Job) -> list[str]:
 # ---- what is left behind ----
 
 
+def ran(folder: Path, ranks: int, *words: object) -> Job:
+    """A job that must end well, with its records in `records.jsonl`."""
+    job = native(folder, ranks, *words, "--record records.jsonl")
+    assert job.status == OK, job
+    assert job.messages == []
+    return job
+
+
+def preloaded(folder: Path, source: str) -> Path:
+    """A library for LD_PRELOAD, of C with calls of MPI. The test is skipped without an mpicc."""
+    path = folder / "preloaded.c"
+    path.write_text(source)
+    built = path.with_suffix(".so")
+    try:
+        command = ["mpicc", "-shared", "-fPIC", "-o", str(built), str(path)]
+        subprocess.run(command, check=True, timeout=60)
+    except OSError:
+        pytest.skip("there is no mpicc to build a library that is preloaded")
+    return built
+
+
 def records_in(path: Path, after: int = 0) -> list[Record]:
     """The records of a file beyond the first `after` bytes: whole lines only, each as the schema
     has it."""

@@ -43,6 +43,20 @@ void write_contributions(device::Stream& stream, const Collective& collective, s
   device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<T>(all.of(i, rank)); });
 }
 
+template <class T>
+void poison_combined(device::Stream& stream, const Collective& collective, std::size_t round, const Block& block) {
+  const Contributions all = contributions<T>(collective, round);
+  const std::size_t parts = components(collective.type);
+  T* data = static_cast<T*>(collective.output) + block.output * parts;
+  const std::size_t begin = block.input * parts;
+  const int first = block.first;
+  const int last = block.last;
+  device::launch(
+      stream, block.count * parts, COMMLENS_LAMBDA(std::size_t i) {
+        data[i] = static_cast<T>(all.combined(begin + i, first, last) == 0 ? 1.0F : 0.0F);
+      });
+}
+
 /// In place, an allreduce that sums makes the next one's input: after k of them an element is S n^(k-1), S the sum of
 /// the n inputs.
 template <class T>
@@ -112,16 +126,30 @@ bool is_idempotent(Reduction reduction) {
   }
 }
 
+/// Every byte, or every number, is made to differ from the result.
+void poison(device::Stream& stream, const Collective& collective, std::size_t round) {
+  const std::size_t size = size_of(collective.type);
+  for (const Block& block : collective.blocks()) {
+    if (collective.description().reduces) {
+      with_element(collective.type,
+                   [&](auto zero) { poison_combined<decltype(zero)>(stream, collective, round, block); });
+    } else {
+      pattern::poison_bytes(stream, static_cast<std::byte*>(collective.output) + block.output * size,
+                            block.count * size, seed(collective, round, block.first), block.input * size);
+    }
+  }
+}
+
 }  // namespace
 
 void write(device::Stream& stream, const Collective& collective, std::size_t round) {
   const auto& operation = collective.description();
-  const std::size_t size = size_of(collective.type);
-  const std::size_t input = operation.input(collective.shape);
-  stream.fill(collective.output, 0xFF, operation.output(collective.shape) * size);
+  poison(stream, collective, round);
   auto* const data = const_cast<void*>(collective.input);  // which the benchmark owns
+  const std::size_t input = operation.input(collective.shape);
   if (!operation.reduces) {
-    return pattern::write_bytes(stream, data, input * size, seed(collective, round, collective.shape.rank));
+    const std::uint64_t mine = seed(collective, round, collective.shape.rank);
+    return pattern::write_bytes(stream, data, input * size_of(collective.type), mine);
   }
   with_element(collective.type, [&](auto zero) {
     write_contributions(stream, collective, round, static_cast<decltype(zero)*>(data),

@@ -55,61 +55,12 @@ class Contributions {
 
   /// What a rank contributes to element i.
   [[nodiscard]] COMMLENS_FUNCTION std::int64_t of(std::size_t i, int rank) const {
-    const std::uint64_t mixed = pattern::mix(i, round_);
-    const bool chosen = rank == chosen_rank(mixed);
-    const std::int64_t value = 1 + static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(values_));
-    switch (reduction_) {
-      case Reduction::prod:
-        return active(mixed, rank, rank) == 1 ? 2 : 1;
-      case Reduction::min:
-        return chosen ? value : value + 1;
-      case Reduction::max:
-        return chosen ? value + 1 : value;
-      case Reduction::band:
-        return chosen ? value : all_bits;
-      case Reduction::bor:
-        return chosen ? value : 0;
-      case Reduction::bxor:
-        return chosen ? value ^ all_bits : value;
-      case Reduction::land:
-        return chosen ? value & 1 : 1;
-      case Reduction::lor:
-        return chosen ? value & 1 : 0;
-      case Reduction::lxor:
-        return chosen ? value & 1 : 1;
-      default:
-        return (reduction_ == Reduction::avg ? ranks_ : 1) * sum(mixed, value, rank, rank);
-    }
+    return (reduction_ == Reduction::avg ? ranks_ : 1) * value(i, rank, rank);
   }
 
   /// Element i of the result over ranks `first` to `last`.
   [[nodiscard]] COMMLENS_FUNCTION std::int64_t combined(std::size_t i, int first, int last) const {
-    const std::uint64_t mixed = pattern::mix(i, round_);
-    const bool chosen = first <= chosen_rank(mixed) && chosen_rank(mixed) <= last;
-    const std::int64_t value = 1 + static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(values_));
-    const std::int64_t count = last - first + 1;
-    switch (reduction_) {
-      case Reduction::prod:
-        return std::int64_t{1} << active(mixed, first, last);
-      case Reduction::min:
-        return chosen ? value : value + 1;
-      case Reduction::max:
-        return chosen ? value + 1 : value;
-      case Reduction::band:
-        return chosen ? value : all_bits;
-      case Reduction::bor:
-        return chosen ? value : 0;
-      case Reduction::bxor:
-        return (count % 2 != 0 ? value : 0) ^ (chosen ? all_bits : 0);
-      case Reduction::land:
-        return chosen ? value & 1 : 1;
-      case Reduction::lor:
-        return chosen ? value & 1 : 0;
-      case Reduction::lxor:
-        return ((chosen ? count - 1 : count) ^ (chosen ? value : 0)) & 1;
-      default:
-        return (reduction_ == Reduction::premulsum ? 2 : 1) * sum(mixed, value, first, last);
-    }
+    return (reduction_ == Reduction::premulsum ? 2 : 1) * value(i, first, last);
   }
 
  private:
@@ -120,6 +71,36 @@ class Contributions {
   /// One rank, another one for each element, decides the result.
   static constexpr bool is_of_one(Reduction reduction) {
     return reduction == Reduction::min || reduction == Reduction::max || transport::is_of_bits(reduction);
+  }
+
+  /// The same for both, but for what `avg` and `premulsum` multiply with.
+  [[nodiscard]] COMMLENS_FUNCTION std::int64_t value(std::size_t i, int first, int last) const {
+    const std::uint64_t mixed = pattern::mix(i, round_);
+    const bool chosen = first <= chosen_rank(mixed) && chosen_rank(mixed) <= last;
+    const std::int64_t number = 1 + static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(values_));
+    const std::int64_t count = last - first + 1;
+    switch (reduction_) {
+      case Reduction::prod:
+        return std::int64_t{1} << active(mixed, first, last);
+      case Reduction::min:
+        return chosen ? number : number + 1;
+      case Reduction::max:
+        return chosen ? number + 1 : number;
+      case Reduction::band:
+        return chosen ? number : all_bits;
+      case Reduction::bor:
+        return chosen ? number : 0;
+      case Reduction::bxor:
+        return (count % 2 != 0 ? number : 0) ^ (chosen ? all_bits : 0);
+      case Reduction::land:
+        return chosen ? number & 1 : 1;
+      case Reduction::lor:
+        return chosen ? number & 1 : 0;
+      case Reduction::lxor:
+        return ((chosen ? count - 1 : count) ^ (chosen ? number : 0)) & 1;
+      default:
+        return sum(mixed, number, first, last);
+    }
   }
 
   /// By which a partial result may be larger than the sum of what `sum` adds up.

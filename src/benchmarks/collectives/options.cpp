@@ -9,6 +9,16 @@
 
 namespace commlens::collectives {
 
+namespace {
+
+/// Of an option that the record has only where it is given.
+template <NamedEnum Enum>
+Option::Text usual(const std::optional<Enum>& value, Enum without) {
+  return [&value, without] { return std::string(name(value.value_or(without))); };
+}
+
+}  // namespace
+
 CollectiveOptions::CollectiveOptions(const OperationDescription& of)
     : operation(&of), type(of.reduces ? DataType::f64 : DataType::u8), in_place(of.is_in_place) {}
 
@@ -38,7 +48,9 @@ void CollectiveOptions::describe(OptionSet& options) {
       sizes.shown_as([this, text = sizes.text] { return bytes.empty() ? "an element to 1M, times 2" : text(); });
     }
     if (has_blocks()) {
-      options.add("size-of", size_of_what, "what --bytes and --count say the size of: the block of one rank, or all")
+      options
+          .add("size-of", size_of_what,
+               "what --bytes and --count are the size of: the block of one rank, or all blocks together")
           .recorded_as([] { return std::nullopt; });
     }
     options.add("dtype", type, "type of an element");
@@ -46,15 +58,19 @@ void CollectiveOptions::describe(OptionSet& options) {
   if (operation->in_place != nullptr) {
     options.add_flag("in-place", "out-of-place", in_place, "one buffer for input and output, or two");
   }
-  if (operation->reduces) options.add("reduction", reduction, "how elements are combined; sum without it");
+  if (operation->reduces) {
+    options.add("reduction", reduction, "how elements are combined").shown_as(usual(reduction, Reduction::sum));
+  }
   if (operation->rooted) {
     options.add("root", root, "the rank that sends to, or receives from, all others");
   }
-  if (operation->has_counts) options.add("counts", counts, "elements of each rank's block; equal without it");
-  options.add("call", call, "MPI_..., MPI_I... and a wait, or MPI_..._init and start; blocking without it");
-  options.add("compute", compute,
-              "what is computed between the call and its wait, as long as the operation takes by itself; nothing "
-              "without it");
+  if (operation->has_counts) {
+    options.add("counts", counts, "elements of each rank's block").shown_as(usual(counts, Counts::equal));
+  }
+  options.add("call", call, "MPI_X, MPI_Ix and MPI_Wait, or MPI_X_init, MPI_Start and MPI_Wait")
+      .shown_as(usual(call, CallMode::blocking));
+  options.add("compute", compute, "computation between the call and its wait, as long as the operation takes alone")
+      .shown_as([this] { return compute ? std::string(name(*compute)) : "none"; });
 }
 
 void CollectiveOptions::resolve(int ranks) {

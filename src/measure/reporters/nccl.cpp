@@ -3,10 +3,10 @@
 // are N/A. nccl-tests prints means: the metrics at the mean time.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,11 +41,6 @@ bool is_in_place(const Record& record) {
   const Value* value = record.parameter("in_place");
   const auto* flag = value != nullptr ? std::get_if<bool>(value) : nullptr;
   return flag != nullptr && *flag;
-}
-
-double mean_time(const Record& record) {
-  return std::accumulate(record.samples_s.begin(), record.samples_s.end(), 0.0) /
-         static_cast<double>(record.samples_s.size());
 }
 
 /// As many decimals as fit into the column, two at most.
@@ -88,7 +83,7 @@ class NcclReporter final : public Reporter {
       const Record& record = result.record();
       const std::string section = record.benchmark + " " + record.transport;
       if (std::exchange(section_, section) != section) out_ << heading(layout->title, record.transport);
-      out_ << row(result);
+      out_ << row(start, result);
     }
     out_.flush();
   }
@@ -101,7 +96,7 @@ class NcclReporter final : public Reporter {
   }
 
  private:
-  std::string row(const Result& result) {
+  std::string row(const Start& start, const Result& result) {
     const Record& record = result.record();
     const std::int64_t block = integer_parameter(record, "bytes").value_or(0);
     const Outcome& outcome = result.outcome();
@@ -115,22 +110,20 @@ class NcclReporter final : public Reporter {
     if (algorithm == nullptr || bus == nullptr) return "";
     ++rows_;
     bus_bandwidths_ += bus->at(seconds);
+    const auto& declared = start.benchmark.parameters;
+    const bool reduces = std::any_of(declared.begin(), declared.end(),
+                                     [](const auto& parameter) { return parameter.name == "reduction"; });
     const bool is_rooted = record.parameter("root") != nullptr;
     const std::string row =
         fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}", std::llround(algorithm->amount),
                     integer_parameter(record, "count").value_or(0), type_of(word(record, "dtype", "u8")),
-                    word(record, "reduction", is_reduction(record) ? "sum" : "none"),
+                    word(record, "reduction", reduces ? "sum" : "none"),
                     is_rooted ? integer_parameter(record, "root").value_or(0) : -1);
     const std::string measured =
         fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", fitted(1e6 * seconds, 7), fitted(algorithm->at(seconds), 6),
                     fitted(bus->at(seconds), 6), record.validation.status == ValidationStatus::passed ? "0" : "N/A");
     const std::string other = fmt::format("  {:>7}  {:>6}  {:>6}  {:>6}", "N/A", "N/A", "N/A", "N/A");
     return row + (is_in_place(record) ? other + measured : measured + other) + "\n";
-  }
-
-  /// Only these have a type whose elements are combined.
-  static bool is_reduction(const Record& record) {
-    return record.benchmark.find("reduce") != std::string::npos || record.benchmark.find("scan") != std::string::npos;
   }
 
   std::string section_;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <string>
 #include <string_view>
@@ -101,11 +100,6 @@ std::string section_header(const Start& start, const Record& record, const Class
   for (const ClassicLayout::Column& column : layout.columns)
     text += fmt::format("{:>{}}", column.heading, metric_width);
   return text + "\n";
-}
-
-double mean_time(const Record& record) {
-  return std::accumulate(record.samples_s.begin(), record.samples_s.end(), 0.0) /
-         static_cast<double>(record.samples_s.size());
 }
 
 std::string row_of(const Result& result, const ClassicLayout& layout) {

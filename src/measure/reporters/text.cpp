@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <numeric>
 #include <set>
 #include <variant>
 
@@ -27,6 +28,11 @@ const CaseMetric* find_metric(const Record& record, std::string_view name) {
   const auto match = std::find_if(record.metrics.begin(), record.metrics.end(),
                                   [&](const CaseMetric& metric) { return metric.metric.name == name; });
   return match == record.metrics.end() ? nullptr : &*match;
+}
+
+double mean_time(const Record& record) {
+  return std::accumulate(record.samples_s.begin(), record.samples_s.end(), 0.0) /
+         static_cast<double>(record.samples_s.size());
 }
 
 std::string settings_of(const Record& record) {

@@ -20,6 +20,9 @@ std::optional<std::int64_t> integer_parameter(const Record& record, std::string_
 /// The record's metric of that name, or nullptr.
 const CaseMetric* find_metric(const Record& record, std::string_view name);
 
+/// Of the samples, in seconds: OSU's programs and nccl-tests print means.
+double mean_time(const Record& record);
+
 /// The parameters that stay the same along a sweep over sizes and variants, as "window=64, pairs=1".
 std::string settings_of(const Record& record);
 

@@ -23,9 +23,11 @@ Messages messages_of_alltoallv(const Communicator& communicator, const void* inp
   return messages;
 }
 
-std::string PeerTransport::unsupported(const Collective& collective, CallMode /*mode*/) const {
-  if (collective.operation == Operation::barrier) return {};
-  return collective.description().reduces ? reduction_unsupported(collective) : by_messages_unsupported(collective);
+std::string PeerTransport::unsupported(const Collective& collective, CallMode mode) const {
+  const bool is_barrier = collective.operation == Operation::barrier;
+  if (!is_barrier && !collective.description().reduces) return by_messages_unsupported(collective, mode);
+  if (mode != CallMode::blocking) return "reductions and barriers of peer are blocking";
+  return is_barrier ? "" : reduction_unsupported(collective);
 }
 
 std::unique_ptr<Exchange> PeerTransport::collective(const Collective& collective, CallMode mode) {

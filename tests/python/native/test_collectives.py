@@ -10,26 +10,19 @@ import pytest
 from native_helpers import (
     BRIEFLY,
     NOTHING_RAN,
-    OK,
-    Job,
     measured,
     native,
     needs_native,
+    ran,
     records_in,
 )
 
 pytestmark = needs_native
 
 
-def ran(folder: Path, ranks: int, *words: object) -> Job:
-    job = native(folder, ranks, *words, *BRIEFLY, "--record records.jsonl")
-    assert job.status == OK, job
-    return job
-
-
 def test_a_size_of_the_array_is_rounded_up_and_said(tmp_path: Path) -> None:
     words = "--size-of array --bytes 8:64 --dtype f32 --transport mpi"
-    job = ran(tmp_path, 3, "reduce-scatter", words)
+    job = ran(tmp_path, 3, "reduce-scatter", words, *BRIEFLY)
     assert "multiples of 12 B, f32 of each of the 3 ranks: 8 B is 12 B" in job.output
     records = records_in(tmp_path / "records.jsonl")
     assert [record.parameters["bytes"] for record in records] == [4, 8, 12, 24]
@@ -77,7 +70,7 @@ def test_a_hypercube_of_three_ranks_is_skipped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("words", "in_place"), [("", False), ("--in-place", True)])
 def test_rows_of_nccl_tests(words: str, in_place: bool, tmp_path: Path) -> None:
     options = f"--dtype f32 --size-of array --bytes 64:1K:x4 --transport mpi --format nccl {words}"
-    output = ran(tmp_path, 2, "allgather", options).output
+    output = ran(tmp_path, 2, "allgather", options, *BRIEFLY).output
     rows = [line.split() for line in output.splitlines() if line and not line.startswith("#")]
     assert [row[:5] for row in rows] == [
         [str(size), str(size // 8), "float", "none", "-1"] for size in (64, 256, 1024)
@@ -90,14 +83,14 @@ def test_rows_of_nccl_tests(words: str, in_place: bool, tmp_path: Path) -> None:
 
 def test_sizes_of_osu(tmp_path: Path) -> None:
     options = "--dtype f32 --size-of array --bytes 8:32 --transport mpi --format osu"
-    output = ran(tmp_path, 2, "reduce-scatter", options).output
+    output = ran(tmp_path, 2, "reduce-scatter", options, *BRIEFLY).output
     assert "# OSU MPI Reduce_scatter_block Latency Test v7.4" in output
     rows = [line.split() for line in output.splitlines() if line and not line.startswith("#")]
     assert [row[0] for row in rows] == ["8", "16", "32"]
 
 
 def test_a_barrier_in_the_layout_of_osu(tmp_path: Path) -> None:
-    output = ran(tmp_path, 2, "barrier", "--transport mpi --format osu").output
+    output = ran(tmp_path, 2, "barrier", "--transport mpi --format osu", *BRIEFLY).output
     assert "\n# Avg Latency(us)\n" in output
     (row,) = [line for line in output.splitlines() if line and not line.startswith("#")]
     assert float(row) > 0

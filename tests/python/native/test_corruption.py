@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from native_helpers import (
     BRIEFLY,
     FAILED,
     needs_native,
+    preloaded,
     records_in,
     start,
     under_mpirun,
@@ -59,15 +59,7 @@ int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype type, MPI_O
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = tmp_path_factory.mktemp("corruption") / "corruption.c"
-    source.write_text(CORRUPTION)
-    built = source.with_suffix(".so")
-    try:
-        command = ["mpicc", "-shared", "-fPIC", "-o", str(built), str(source)]
-        subprocess.run(command, check=True, timeout=60)
-    except OSError:
-        pytest.skip("there is no mpicc to build the library that corrupts messages")
-    return built
+    return preloaded(tmp_path_factory.mktemp("preloaded"), CORRUPTION)
 
 
 @pytest.mark.parametrize("benchmark", CORRUPTED)

@@ -11,10 +11,9 @@ import pytest
 from commlens.base.text import format_bytes, format_number
 from native_helpers import (
     OF_MESSAGES,
-    Job,
-    native,
     needs_native,
     on_host_build,
+    ran,
     records_in,
     records_of,
 )
@@ -23,13 +22,6 @@ pytestmark = needs_native
 
 WINDOW = 64
 BRIEFLY = "--repeat 5 --warmup 2 --batches 7 --memory host"
-
-
-def ran(folder: Path, *words: object) -> Job:
-    job = native(folder, 2, *words, "--record records.jsonl")
-    assert job.status == 0, job
-    assert job.messages == []
-    return job
 
 
 def rows_as_users_parse_them(text: str) -> list[list[float]]:
@@ -67,7 +59,9 @@ def osu_value(benchmark: str, size: float, mean_s: float) -> float:
 
 @pytest.mark.parametrize("benchmark", sorted(OSU))
 def test_osu(benchmark: str, tmp_path: Path) -> None:
-    output = ran(tmp_path, benchmark, "--transport mpi --bytes 8:512 --format osu", BRIEFLY).output
+    output = ran(
+        tmp_path, 2, benchmark, "--transport mpi --bytes 8:512 --format osu", BRIEFLY
+    ).output
     title, kind, headings = OSU[benchmark]
     lines = output.splitlines()
     assert lines[0] == ""
@@ -92,7 +86,7 @@ def test_osu(benchmark: str, tmp_path: Path) -> None:
 
 def test_osu_with_two_transports_has_two_sections(tmp_path: Path) -> None:
     words = ("latency --transport mpi,staged --bytes 8:32 --format osu", BRIEFLY)
-    first, second = ran(tmp_path, *words).output.split("\n# OSU MPI Latency Test v7.4\n")[1:]
+    first, second = ran(tmp_path, 2, *words).output.split("\n# OSU MPI Latency Test v7.4\n")[1:]
     for section in (first, second):
         assert [row[0] for row in rows_as_users_parse_them(section)] == [8, 16, 32]
     assert "# Transport: mpi" in first and "# Transport: staged" in second
@@ -106,7 +100,7 @@ DFTFE = re.compile(
 
 
 def test_dftfe(tmp_path: Path) -> None:
-    output = ran(tmp_path, "allreduce --count 1000 --format dftfe", BRIEFLY).output
+    output = ran(tmp_path, 2, "allreduce --count 1000 --format dftfe", BRIEFLY).output
     written = {record.transport: record for record in records_in(tmp_path / "records.jsonl")}
     lines = dict(DFTFE.findall(output))
     medians = {
@@ -126,7 +120,7 @@ def test_dftfe(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("benchmark", ["latency", "allreduce"])
 def test_json(benchmark: str, tmp_path: Path) -> None:
-    output = ran(tmp_path, benchmark, "--bytes 8,64 --format json", BRIEFLY).output
+    output = ran(tmp_path, 2, benchmark, "--bytes 8,64 --format json", BRIEFLY).output
     assert len(records_of(output)) >= 4
     assert output == (tmp_path / "records.jsonl").read_text()
 
@@ -134,7 +128,7 @@ def test_json(benchmark: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("benchmark", OF_MESSAGES)
 def test_table(benchmark: str, tmp_path: Path) -> None:
     words = (benchmark, "--transport mpi,staged --bytes 8:1M:x128", BRIEFLY)
-    lines = ran(tmp_path, *words).output.splitlines()
+    lines = ran(tmp_path, 2, *words).output.splitlines()
     assert any(line.startswith("# commlens ") for line in lines)
     assert any(line.startswith(f"# {benchmark}: ") for line in lines)
     rows = [line for line in lines if line and not line.startswith("#")]
@@ -151,7 +145,7 @@ def test_table(benchmark: str, tmp_path: Path) -> None:
 
 @on_host_build
 def test_a_table_shows_skipped_cases_and_why(tmp_path: Path) -> None:
-    job = ran(tmp_path, "latency --transport all --bytes 8:16", BRIEFLY)
+    job = ran(tmp_path, 2, "latency --transport all --bytes 8:16", BRIEFLY)
     skipped = [line for line in job.output.splitlines() if " skipped: " in line]
     assert len(skipped) == 1, "once is enough for a sweep"
     assert " ccl " in skipped[0]

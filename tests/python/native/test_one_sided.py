@@ -3,7 +3,6 @@ window, ranks without a partner, what is printed, and libraries that do them wro
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from native_helpers import (
     measured,
     native,
     needs_native,
+    preloaded,
     records_in,
     start,
     under_mpirun,
@@ -169,15 +169,7 @@ FOUND = {
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    source = tmp_path_factory.mktemp("wrong") / "wrong.c"
-    source.write_text(WRONG)
-    built = source.with_suffix(".so")
-    try:
-        command = ["mpicc", "-shared", "-fPIC", "-o", str(built), str(source)]
-        subprocess.run(command, check=True, timeout=60)
-    except OSError:
-        pytest.skip("there is no mpicc to build the wrong library")
-    return built
+    return preloaded(tmp_path_factory.mktemp("preloaded"), WRONG)
 
 
 @pytest.mark.parametrize("benchmark", CALLS)

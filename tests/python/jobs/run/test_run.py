@@ -167,4 +167,4 @@ def test_list_needs_no_launcher(commlens: Commlens) -> None:
     assert listed.returncode == 0, listed.stderr
     assert {text for text in cases("what a list has") if text not in listed.stdout} == set()
     lines = lines_of(listed.stdout)
-    assert "quick every benchmark at sizes that finish within two minutes on two cores" in lines
+    assert "quick messages, allreduce and applications in two minutes on two cores" in lines

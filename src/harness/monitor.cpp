@@ -239,7 +239,7 @@ void Monitor::watch(const std::stop_token& stop) {
   const bool ends = timeout_.count() > 0 && poll_.leads();
   if (ends) poll_.ask(node_report, stop);  // who can be asked at all
   while (!stop.stop_requested()) {
-    poll_.answer(look_every_s, node_report);
+    poll_.answer(look_every_s, node_report, stop);
     look_for_progress();
     if (ends && is_stalled()) end_stalled(stop);
     if (communicator_.rank() == 0) show_progress(Clock::now());

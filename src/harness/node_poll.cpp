@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <sstream>
-#include <thread>
+#include <stop_token>
 #include <utility>
 
 #include "base/stopwatch.hpp"
@@ -70,9 +72,11 @@ void NodePoll::add_peer(int rank, const std::string& card) {
   peers_.push_back(std::move(peer));
 }
 
-void NodePoll::answer(double seconds, const Report& report_node) {
+void NodePoll::answer(double seconds, const Report& report_node, const std::stop_token& stop) {
   if (peers_.empty()) {
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    std::mutex mutex;
+    std::unique_lock lock(mutex);
+    std::condition_variable_any().wait_for(lock, stop, std::chrono::duration<double>(seconds), [] { return false; });
   } else {
     receive(seconds, report_node, {}, 0);
   }

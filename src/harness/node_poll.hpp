@@ -39,8 +39,8 @@ class NodePoll {
   /// that see the same do not ask each other. `loopback`: for tests on one machine.
   NodePoll(const transport::Communicator& communicator, const std::vector<int>& watched, bool loopback = false);
 
-  /// Waits for so long, and answers whoever asks meanwhile.
-  void answer(double seconds, const Report& report_node);
+  /// Waits for so long, and answers whoever asks meanwhile. Stopped, it ends at once where there is nobody to ask.
+  void answer(double seconds, const Report& report_node, const std::stop_token& stop);
   /// Asks all others, and waits until they have answered, two seconds at most.
   Answers ask(const Report& report_node, const std::stop_token& stop);
   /// One of the few that ask, so that there are not as many datagrams as pairs of nodes. Several, as some may have been

@@ -17,7 +17,8 @@ namespace commlens::transport {
 
 namespace {
 
-/// MPI's tool interface from its initialisation to its end.
+/// MPI's tool interface from its initialisation to its end. In Open MPI that takes a tenth of a second, as all
+/// components are loaded for it, and unloaded again.
 class ToolInterface {
  public:
   ToolInterface() {
@@ -129,6 +130,18 @@ std::string coll_component_of(const Frame& frame) {
   return found ? match[1].str() : "";
 }
 
+/// Open MPI chooses them in MPI_Init.
+const Selection& components() {
+  static const Selection chosen = components_among(ToolInterface().categories());
+  return chosen;
+}
+
+/// Of MPICH and those made from it; "auto" or empty: the library chooses by itself, or is another one.
+std::string asked_algorithm(const std::string& collective) {
+  if (!components().empty()) return "";
+  return ToolInterface().value_of("MPIR_CVAR_" + upper_case(operation_of(collective)) + "_INTRA_ALGORITHM");
+}
+
 }  // namespace
 
 Selection components_among(const std::vector<std::string>& categories) {
@@ -159,13 +172,11 @@ std::string named_value(const std::string& description, int value) {
 }
 
 Selection selected(const std::string& collective) {
-  const ToolInterface tool;
-  Selection selection = components_among(tool.categories());
+  Selection selection = components();
   if (const std::string lanes = UcxLog::lanes(); !lanes.empty()) selection["ucx"] = lanes;
   if (const std::string providers = opened_providers(); !providers.empty()) selection["provider"] = providers;
   if (const std::string netmod = netmod_in(library_version(), selection); !netmod.empty()) selection["netmod"] = netmod;
-  const std::string operation = upper_case(operation_of(collective));
-  const std::string algorithm = tool.value_of("MPIR_CVAR_" + operation + "_INTRA_ALGORITHM");
+  const std::string algorithm = asked_algorithm(collective);
   if (algorithm.empty() || algorithm == "auto") return selection;
   selection["collective"] = collective;
   selection["intra_algorithm"] = algorithm;

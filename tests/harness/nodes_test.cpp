@@ -233,7 +233,7 @@ class Answering {
  public:
   Answering(NodePoll& poll, int rank)
       : thread_([&poll, rank](const std::stop_token& stop) {
-          while (!stop.stop_requested()) poll.answer(0.02, [rank] { return report_of(rank); });
+          while (!stop.stop_requested()) poll.answer(0.02, [rank] { return report_of(rank); }, stop);
         }) {}
 
  private:

@@ -61,10 +61,11 @@ def _paragraphs(help_text: str) -> Iterator[Paragraph]:
 def commands() -> list[Command]:
     """The program itself, then its commands in the order in which it lists them."""
     parent = click.Context(root, info_name="commlens", **root.context_settings)
-    contexts = [parent] + [
-        click.Context(root.commands[name], info_name=name, parent=parent)
-        for name in root.list_commands(parent)
-    ]
+    contexts = [parent]
+    for name in root.list_commands(parent):
+        command = root.get_command(parent, name)
+        assert command is not None
+        contexts.append(click.Context(command, info_name=name, parent=parent))
     return [_described(context) for context in contexts]
 
 

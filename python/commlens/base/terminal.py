@@ -14,10 +14,12 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from commlens.base.text import printable_lines
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _WIDTH_OF_A_FILE = 160  # characters, where the output is not a terminal
 _ASCII = {"·": "|", "─": "-", "→": ">", "µ": "u", "…": "."}
@@ -37,6 +39,8 @@ codecs.register_error(_STAND_IN, _stand_in)
 def console() -> Console:
     """The standard output, for tables, which `print_things` writes there. COLUMNS sets its width,
     that of a file too."""
+    from rich.console import Console
+
     has_width = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
     return Console(width=None if has_width else _WIDTH_OF_A_FILE, highlight=False)
 

@@ -5,27 +5,58 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 
 import click
 
 import commlens
 from commlens.base import terminal
 from commlens.base.errors import CommlensError, Status, reason, say, worst
-from commlens.cli.compare import compare
-from commlens.cli.doctor import doctor
-from commlens.cli.list import list_
-from commlens.cli.profile import profile
-from commlens.cli.records import plot, report, show
-from commlens.cli.run import run
-from commlens.cli.sites import job, sites, submit_
-from commlens.cli.tune import tune
-from commlens.jobs.spec import FORMER_NAMES
 
-_PRESENT_NAMES = {former: name for name, former in FORMER_NAMES.items()}  # of options
+_HELP_OPTIONS = {"help_option_names": ["--help", "-h"]}
+_COMMANDS = {  # the module and the name in it, and what the list of commands says
+    "compare": ("compare.compare", "Say what is faster, slower or the same."),
+    "doctor": ("doctor.doctor", "Look for what makes communication slow or wrong."),
+    "job": ("sites.job", "Print the batch script of a job on a site."),
+    "list": ("list.list_", "Show the benchmarks, the suites and published results."),
+    "plot": ("records.plot", "Draw records against size or number of ranks."),
+    "profile": ("profile.profile", "Run an MPI program and show where its time goes."),
+    "report": ("records.report", "Write a report of records."),
+    "run": ("run.run", "Run benchmarks, or a suite of them, on several ranks."),
+    "show": ("records.show", "Show records as tables, and what stands out."),
+    "sites": ("sites.sites", "Show the machines that jobs can be submitted on."),
+    "submit": ("sites.submit_", "Submit a job on a site and show its records."),
+    "tune": ("tune.tune", "Find faster settings of the libraries."),
+}
+
+
+def _present_name(name: str) -> str:
+    from commlens.jobs.spec import FORMER_NAMES
+
+    return {former: present for present, former in FORMER_NAMES.items()}.get(name, name)
 
 
 class _Group(click.Group):
-    """Refuses an option that is given twice, of which click itself takes the last."""
+    """Imports a command when it is asked for: all of them take most of a second. Refuses an option
+    that is given twice, of which click itself takes the last."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module, _, name = _COMMANDS[cmd_name][0].partition(".")
+        found: click.Command = getattr(import_module(f"commlens.cli.{module}"), name)
+        # click keeps a command's help option as its first context had it, which may be without a
+        # parent
+        settings = {**_HELP_OPTIONS, "token_normalize_func": _present_name}
+        found.context_settings = {**settings, **found.context_settings}
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -48,13 +79,7 @@ def _refuse_twice(given: list[click.Parameter]) -> None:
             )
 
 
-@click.group(
-    cls=_Group,
-    context_settings={
-        "help_option_names": ["--help", "-h"],
-        "token_normalize_func": lambda name: _PRESENT_NAMES.get(name, name),
-    },
-)
+@click.group(cls=_Group, context_settings=_HELP_OPTIONS)
 @click.version_option(commlens.__version__, prog_name="commlens")
 def command() -> None:
     """Measure what communication costs on this machine, and how far that is from what the machine
@@ -73,15 +98,6 @@ def command() -> None:
       commlens doctor
       commlens submit frontier --nodes 2 --account CSC262 -- run quick
     """
-
-
-_SUBCOMMANDS = (
-    list_, run, show, plot, compare, tune, report, profile, doctor, sites, job, submit_,
-)  # fmt: skip
-for _subcommand in _SUBCOMMANDS:
-    # click keeps a command's help option as its first context had it, which may be without a parent
-    _subcommand.context_settings = {**command.context_settings, **_subcommand.context_settings}
-    command.add_command(_subcommand)
 
 
 def main() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from building_helpers import ROOT, tool
@@ -15,6 +16,7 @@ from commlens.cli import command
 
 TOOL = ROOT / "tools" / "command_reference.py"
 REFERENCE = tool(TOOL.stem)
+COMMANDS = command.list_commands(click.Context(command))
 
 
 def test_the_command_reference_is_the_help() -> None:
@@ -22,15 +24,17 @@ def test_the_command_reference_is_the_help() -> None:
     assert (ROOT / "docs" / "commands.md").read_text(encoding="utf-8") == REFERENCE.page()
 
 
-@pytest.mark.parametrize("name", command.commands)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_option_is_the_same_for_a_command_that_runs_by_itself(name: str) -> None:
-    alone = command.commands[name].make_context(name, [], resilient_parsing=True)
+    found = command.get_command(click.Context(command), name)
+    assert found is not None
+    alone = found.make_context(name, [], resilient_parsing=True)
     assert alone.help_option_names == ["--help", "-h"]
 
 
 def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
     subprocess.run([sys.executable, TOOL, "--man", tmp_path], check=True)
-    expected = {"commlens.1", *(f"commlens-{name}.1" for name in command.commands)}
+    expected = {"commlens.1", *(f"commlens-{name}.1" for name in COMMANDS)}
     assert {path.name for path in tmp_path.iterdir()} == expected
     text = (tmp_path / "commlens-run.1").read_text(encoding="utf-8")
     assert r"commlens\-run \- " in text

@@ -9,8 +9,10 @@ else()
   set(library nccl)
 endif()
 find_path(CCL_INCLUDE_DIR ${header} HINTS $ENV{NCCL_HOME}/include $ENV{ROCM_PATH}/include ${CUDAToolkit_INCLUDE_DIRS})
+# CUDA's own libraries lie in targets/, what is installed beside them often in the toolkit's lib64.
 find_library(CCL_LIBRARY NAMES ${library} lib${library}.so.2 lib${library}.so.1
-  HINTS $ENV{NCCL_HOME}/lib $ENV{ROCM_PATH}/lib ${CUDAToolkit_LIBRARY_DIR})
+  HINTS $ENV{NCCL_HOME} $ENV{ROCM_PATH} ${CUDAToolkit_LIBRARY_DIR} ${CUDAToolkit_LIBRARY_ROOT}
+  PATH_SUFFIXES lib64 lib)
 find_package_handle_standard_args(CCL REQUIRED_VARS CCL_LIBRARY CCL_INCLUDE_DIR)
 mark_as_advanced(CCL_INCLUDE_DIR CCL_LIBRARY)
 if(CCL_FOUND AND NOT TARGET CCL::CCL)

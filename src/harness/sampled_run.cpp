@@ -133,10 +133,12 @@ void SampledRun::status(const std::string& text) { Monitor::status(text + " " + 
 std::map<std::string, double> SampledRun::calls_per_operation(const transport::Communicator& communicator) const {
   std::map<std::string, double> calls;
   if (operations_ == 0) return calls;
+  std::vector<double> most(calls_.begin(), calls_.end());
+  communicator.maximum(most);  // a sum for each call that some rank has made, not for all that there are
   for (std::size_t call = 1; call < Call::count(); ++call) {
     const std::string name = Call::text(call);
+    if (most[call] == 0 || !name.starts_with("MPI_")) continue;
     const auto total = communicator.sum(static_cast<std::int64_t>(calls_[call]));
-    if (total == 0 || !name.starts_with("MPI_")) continue;
     calls[name] = static_cast<double>(total) / static_cast<double>(operations_) / communicator.size();
   }
   return calls;

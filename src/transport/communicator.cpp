@@ -1,5 +1,6 @@
 #include "transport/communicator.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <numeric>
@@ -16,9 +17,21 @@ const Call comm_split_call{"MPI_Comm_split"};
 const Call comm_free_call{"MPI_Comm_free"};
 const Call agreeing_call{"waiting for the other ranks"};
 
+/// Counts as progress once it is over: ranks that go from one agreement to the next have not stalled, however long each
+/// of them takes on busy cores.
+class Agreement {
+ public:
+  Agreement() = default;
+  Agreement(Agreement&&) = delete;
+  ~Agreement() { activity().operations.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  InCall call_{agreeing_call};
+};
+
 template <class Number>
 Number reduced(Number value, MPI_Datatype type, MPI_Op operation, MPI_Comm communicator) {
-  const InCall call(agreeing_call);
+  const Agreement agreement;
   CALL_MPI(MPI_Allreduce, MPI_IN_PLACE, &value, 1, type, operation, communicator);
   return value;
 }
@@ -81,12 +94,12 @@ Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {
 }
 
 void Communicator::barrier() const {
-  const InCall call(agreeing_call);
+  const Agreement agreement;
   CALL_MPI(MPI_Barrier, handle_);
 }
 
 void Communicator::maximum(std::vector<double>& values) const {
-  const InCall call(agreeing_call);
+  const Agreement agreement;
   CALL_MPI(MPI_Allreduce, MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, handle_);
 }
 
@@ -95,7 +108,7 @@ std::int64_t Communicator::sum(std::int64_t value) const { return reduced(value,
 double Communicator::sum_of_reals(double value) const { return reduced(value, MPI_DOUBLE, MPI_SUM, handle_); }
 
 std::string Communicator::broadcast(const std::string& text, int root) const {
-  const InCall call(agreeing_call);
+  const Agreement agreement;
   int length = static_cast<int>(text.size());
   CALL_MPI(MPI_Bcast, &length, 1, MPI_INT, root, handle_);
   std::string result = rank_ == root ? text : std::string(static_cast<std::size_t>(length), '\0');
@@ -104,7 +117,7 @@ std::string Communicator::broadcast(const std::string& text, int root) const {
 }
 
 std::vector<std::string> Communicator::gather(const std::string& text) const {
-  const InCall call(agreeing_call);
+  const Agreement agreement;
   const auto ranks = static_cast<std::size_t>(size_);
   std::vector<std::size_t> lengths(ranks);
   const std::size_t mine = text.size();

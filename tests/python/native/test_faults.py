@@ -25,6 +25,7 @@ from native_helpers import (
     native,
     needs_native,
     needs_wrong,
+    preloaded,
     records_in,
     start,
     status_of_killed,
@@ -188,6 +189,27 @@ def test_a_rank_that_stalls_while_it_checks_its_results(faults: Jobs) -> None:
     assert job.message.endswith("in comparing the results"), (
         "rank 1 is the one that the others wait for"
     )
+
+
+# As on cores that other processes use too: most of the time the ranks are in agreements.
+SLOW_AGREEMENTS = """
+#include <mpi.h>
+#include <unistd.h>
+int MPI_Allreduce(const void* from, void* to, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
+  usleep(150000);
+  return PMPI_Allreduce(from, to, count, type, op, comm);
+}
+"""
+
+
+def test_the_watchdog_leaves_ranks_alone_that_agree_slowly(records: Path) -> None:
+    library = preloaded(records.parent, SLOW_AGREEMENTS)
+    words = ("err", "--transport mpi --bytes 4 --no-ceilings --timeout 1", "--record", records)
+    environment = {**AT_ONCE, "LD_PRELOAD": str(library)}
+    job = start(under_mpirun(2, *words, program=FAULTS), records.parent, environment).wait()
+    assert job.status == OK, job
+    assert job.messages == []
 
 
 @needs_wrong

@@ -26,8 +26,10 @@ class UsageError : public std::runtime_error {
  private:
   static std::string line(const std::string& option, const std::string& value, const std::string& fix) {
     constexpr std::size_t most = 500;  // characters of a value that are repeated
+    // As a shell would need it: blanks that nobody sees are often the mistake.
+    const char* quote = value.empty() || value.find_first_of(" \t\n") != std::string::npos ? "'" : "";
     std::string text("--");
-    text.append(option).append(" ").append(value.empty() ? "''" : value.substr(0, most));
+    text.append(option).append(" ").append(quote).append(value.substr(0, most)).append(quote);
     if (value.size() > most) text.append("...");
     return text.append(": ").append(fix);
   }

@@ -66,16 +66,17 @@ void append_range(std::vector<std::size_t>& sizes, const std::string& option, co
   sizes.push_back(last);
 }
 
-}  // namespace
-
-std::size_t parse_size(const std::string& option, const std::string& text, std::size_t most) {
-  const std::string example = "write a whole number of at least 1, such as 4096, 8K, 1G (binary) or 1e7";
+std::size_t parse_whole(const std::string& option, const std::string& text, std::size_t least, std::size_t most) {
+  const std::string example =
+      fmt::format("write a whole number of at least {}, such as 4096, 8K, 1G (binary) or 1e7", least);
   std::string digits = text;
   const double multiple = take_multiple(digits);
   const auto number = number_in(digits);
   if (!number) throw UsageError(option, text, "not a size; " + example);
   const double value = *number * multiple;
-  if (!(value >= 1) || value != std::floor(value)) throw UsageError(option, text, "too small or not whole; " + example);
+  if (!(value >= static_cast<double>(least)) || value != std::floor(value)) {
+    throw UsageError(option, text, "too small or not whole; " + example);
+  }
   if (value > static_cast<double>(most)) {
     throw UsageError(
         option, text,
@@ -84,8 +85,14 @@ std::size_t parse_size(const std::string& option, const std::string& text, std::
   return static_cast<std::size_t>(value);
 }
 
+}  // namespace
+
+std::size_t parse_size(const std::string& option, const std::string& text, std::size_t most) {
+  return parse_whole(option, text, 1, most);
+}
+
 std::size_t parse_count(const std::string& option, const std::string& text, std::size_t most) {
-  return text == "0" ? 0 : parse_size(option, text, most);
+  return parse_whole(option, text, 0, most);
 }
 
 std::vector<std::size_t> parse_sizes(const std::string& option, const std::string& text) {

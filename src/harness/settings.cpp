@@ -122,8 +122,10 @@ void add_settings(CLI::App& app, Settings& settings) {
     if (text.empty()) throw UsageError("record", "''", "name a file");
     settings.record = text;
   });
-  add("gpu-aware-mpi-off", "do not pass GPU memory to MPI, for the reason given", "none",
-      [&](const std::string& text) { settings.gpu_aware_mpi_off = text; });
+  add("gpu-aware-mpi-off", "do not pass GPU memory to MPI, for the reason given", "none", [&](const std::string& text) {
+    if (text.empty()) throw UsageError("gpu-aware-mpi-off", text, "write the reason, which records have");
+    settings.gpu_aware_mpi_off = text;
+  });
   app.add_flag_callback("--no-ceilings", [&] { settings.ceilings = false; }, "do not measure what the hardware gives");
   app.add_flag_callback(
       "--no-parts", [&] { settings.parts = false; },

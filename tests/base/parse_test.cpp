@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/refusal.hpp"
 
 namespace commlens {
@@ -27,6 +28,18 @@ TEST(Sizes, RefuseWhatIsNoSizeAndNameTheOption) {
     EXPECT_EQ(message.rfind("--bytes", 0), 0U) << text << " gave: " << message;
     EXPECT_NE(message.find("such as 4096"), std::string::npos) << text << " gave: " << message;
   }
+}
+
+TEST(Counts, MayBeZeroAndSaySo) {
+  EXPECT_EQ(parse_count("warmup", "0"), 0U);
+  EXPECT_EQ(parse_count("root", "2K"), 2048U);
+  EXPECT_NE(refusal([] { (void)parse_count("root", "-1"); }).find("at least 0"), std::string::npos);
+}
+
+TEST(Refusals, ShowBlanks) {
+  EXPECT_EQ(refusal([] { throw UsageError("memory", " ", "no such memory"); }), "--memory ' ': no such memory");
+  EXPECT_EQ(refusal([] { throw UsageError("memory", "", "no such memory"); }), "--memory '': no such memory");
+  EXPECT_EQ(refusal([] { throw UsageError("memory", "tape", "no such memory"); }), "--memory tape: no such memory");
 }
 
 TEST(Sweeps, RangesStepsAndLists) {

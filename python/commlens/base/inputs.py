@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from commlens.base.errors import CommlensError, reason
-from commlens.base.text import format_bytes
+from commlens.base.text import format_bytes, shown
 
 YAML = "a YAML file"
 MOST_BYTES = 16 << 20  # of a text that is read at once: far more than ten thousand entries
@@ -68,4 +68,4 @@ def read_text(
 
 
 def _named(option: str, path: Path) -> str:
-    return f"{option} {path}".strip()[:_LONGEST_NAME]
+    return f"{option} {shown(path, _LONGEST_NAME)}".strip()

@@ -11,12 +11,13 @@ import codecs
 import errno
 import io
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from commlens.base.text import printable_lines
+from commlens.base.text import printable_lines, whole_number
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,8 +42,15 @@ def console() -> Console:
     that of a file too."""
     from rich.console import Console
 
-    has_width = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    return Console(width=None if has_width else _WIDTH_OF_A_FILE, highlight=False)
+    has_width = sys.stdout.isatty() or has_columns()
+    # Rich itself would take a COLUMNS of 0 as it is, and print nothing.
+    width = shutil.get_terminal_size().columns if has_width else _WIDTH_OF_A_FILE
+    return Console(width=width, highlight=False)
+
+
+def has_columns() -> bool:
+    """Whether COLUMNS is a width: some shells set it to 0, where they do not know it."""
+    return bool(whole_number(os.environ.get("COLUMNS")))
 
 
 def echo(text: object) -> None:

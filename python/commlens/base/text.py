@@ -157,6 +157,14 @@ def whole_number(text: str | None) -> int | None:
     return int(text) if text and is_number else None
 
 
+def shown(value: object, most: int = 200) -> str:
+    """What the user wrote, in a message: in quotes where it is empty or has blanks, which nobody
+    sees otherwise."""
+    text = str(value)
+    quote = "'" if not text or any(map(str.isspace, text)) else ""
+    return f"{quote}{text[:most]}{'...' if len(text) > most else ''}{quote}"
+
+
 def printable(text: str) -> str:
     """In one line, and without what could steer a terminal: a text may come from anywhere."""
     if text.isprintable():

@@ -34,6 +34,9 @@ class _Checks:
         if not node.style and text in ("~", "null", "Null", "NULL"):
             problem = f"{text} is no value; write one, or leave the key out"
             raise _MistakeError(problem=problem, problem_mark=node.start_mark)
+        if not text and not node.style:
+            problem = "a value is missing; write one, or '' for an empty text, or leave the key out"
+            raise _MistakeError(problem=problem, problem_mark=node.start_mark)
         if "\0" in text:
             problem = "a NUL character cannot be in a value"
             raise _MistakeError(problem=problem, problem_mark=node.start_mark)

@@ -72,11 +72,11 @@ class _Group(click.Group):
 
 def _refuse_twice(given: list[click.Parameter]) -> None:
     for option in given:
-        is_single = isinstance(option, click.Option) and not (option.multiple or option.is_flag)
+        is_flag = isinstance(option, click.Option) and option.is_flag and not option.secondary_opts
+        is_single = isinstance(option, click.Option) and not (option.multiple or is_flag)
         if is_single and given.count(option) > 1:
-            raise CommlensError(
-                f"{max(option.opts, key=len)} is given twice; leave one of them out"
-            )
+            names = "/".join([max(option.opts, key=len), *option.secondary_opts])
+            raise CommlensError(f"{names} is given twice; leave one of them out")
 
 
 @click.group(cls=_Group, context_settings=_HELP_OPTIONS)

@@ -27,6 +27,7 @@ from commlens.jobs.spec import JobSpec, Options
 from commlens.model import Record
 from commlens.render.comparison import FORMATS, comparison_of, published_comparison_of
 
+_OF_RUN = ("a", "b", "launches", "ranks", "launcher", "launcher_args", "out")
 _MANY_CASES = 50  # which take longer than somebody looks at nothing
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
 or folders of them.
@@ -79,7 +80,10 @@ none of the cases could be decided.
 @click.option(
     "--plot", "picture", type=option.path, metavar="PATH", help="Draw it: .png, .svg or .pdf."
 )
+@click.pass_context
 def compare(
+    context: click.Context,
+    /,
     words: tuple[str, ...],
     by: str | None,
     benchmark: str | None,
@@ -106,8 +110,11 @@ def compare(
             raise CommlensError("--record beside --run: name the folder of the records with --out")
         status, matched = _measured(entry, a, b, launcher, out)
     else:
-        if a or b:
-            raise CommlensError("--a and --b are settings of --run: name the benchmark with --run")
+        if of_run := option.given(context, _OF_RUN):
+            raise CommlensError(
+                f"{' and '.join(of_run)} without --run: name the benchmark with --run, or leave"
+                f" {'it' if len(of_run) == 1 else 'them'} out"
+            )
         # What is no file may be the name of published results.
         may_be_name = by is None and len(words) == 2 and not os.path.lexists(option.path(words[1]))
         if may_be_name and not words[1].endswith(".jsonl") and "/" not in words[1]:

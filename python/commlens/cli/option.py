@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from commlens.base.errors import CommlensError
-from commlens.base.text import whole_number
+from commlens.base.text import shown, whole_number
 from commlens.jobs.launchers import CHOICES
 from commlens.jobs.spec import MOST_RANKS, JobSpec, Options, parse_environment
 
@@ -25,8 +26,8 @@ _LONGEST = 40  # characters of a value that a message repeats
 def path(text: str) -> Path:
     """The type of arguments and options that name a file or a folder: an empty text, of a variable
     that is not set, would be the folder at hand."""
-    if not text:
-        raise CommlensError("'' names no file and no folder; write a name")
+    if not text.strip():
+        raise CommlensError(f"{shown(text)} names no file and no folder; write a name")
     return Path(text)
 
 
@@ -37,8 +38,7 @@ def value(read: Callable[[str], Any], fix: str) -> Callback:
     def convert(_: click.Context, option: click.Parameter, text: str | None) -> Any:
         parsed = None if text is None else read(text)
         if text is not None and parsed is None:
-            shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-            raise CommlensError(f"{max(option.opts, key=len)} {shown or repr('')}: {fix}")
+            raise CommlensError(f"{max(option.opts, key=len)} {shown(text, _LONGEST)}: {fix}")
         return parsed
 
     return convert
@@ -122,8 +122,18 @@ reference = click.option(
 variables = partial(click.option, "--env", "variables", multiple=True, metavar="NAME=VALUE")
 out = partial(
     click.option, "--out", metavar="FOLDER", default="results", show_default=True,
-    callback=value(lambda text: Path(text) if text else None, "name a folder"),
+    callback=value(lambda text: Path(text) if text.strip() else None, "name a folder"),
 )  # fmt: skip
+
+
+def given(context: click.Context, names: Iterable[str]) -> list[str]:
+    """Of some options, named as their parameters, those that the command line has: `--ranks`."""
+    return [
+        max(option.opts, key=len)
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
 
 
 def form(names: Sequence[str]) -> Decorator:

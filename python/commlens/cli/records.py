@@ -164,8 +164,9 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     """
     from commlens.render import plots as pictures
 
+    pictures.check_picture(out)
     profiles_out = out.with_stem(f"{out.stem}-profiles")
-    for picture in (out, out.with_stem(f"{out.stem}-timeline"), profiles_out):
+    for picture in (out.with_stem(f"{out.stem}-timeline"), profiles_out):
         pictures.check_picture(picture)
     loaded = load_any(records)
     status = tell_problems(loaded)
@@ -188,7 +189,8 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
 @click.option(
     "--format",
     "layout",
-    type=click.Choice(["html", "markdown"]),
+    metavar="[html|markdown]",
+    callback=option.word(("html", "markdown")),
     default="html",
     show_default=True,
     help="A page for a browser, or text for a ticket or a pull request.",

@@ -11,9 +11,9 @@ from typing import Any
 
 import click
 
-from commlens.base.errors import CommlensError, Status
+from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import echo
-from commlens.base.text import plural, whole_number
+from commlens.base.text import plural, shown, whole_number
 from commlens.cli import option
 from commlens.jobs import suite
 from commlens.jobs.native import find_native
@@ -44,7 +44,8 @@ Examples:
   commlens run allreduce --wait-for-quiet 5m
 
 \b
-A suite is a list of benchmarks with their options, and how they are launched:
+A suite is a list of benchmarks with their options, and how they are launched;
+those of pairs take two of the --ranks for each pair:
   name: mine
   runs:
     - benchmark: allreduce
@@ -165,7 +166,11 @@ def run(
                 f"{wanted.name} needs GPUs, and there are none that commlens can use here (backend"
                 f" {session.native.about.backend}); --memory host runs it in host memory"
             )
-        specs = [entry.overridden_by(overrides) for entry in wanted.entries]
+        specs, smaller = suite.overridden(wanted.entries, overrides, session.native)
+        for count in sorted({job.ranks for job in smaller}):
+            alike = dict.fromkeys(job.benchmark for job in smaller if job.ranks == count)
+            ranks = f"{plural(count, 'rank')} of the {overrides.ranks}"
+            say(f"on {ranks}, two for each pair: {', '.join(alike)}")
         ran = run_suite(session, wanted.name, specs)
         context.exit(
             _printed(ran, lambda ran: run_summary.print_suite(ran, overrides.options, wide=wide))
@@ -190,13 +195,16 @@ def check_words(words: Sequence[str]) -> None:
     names, more = _benchmarks(given["benchmark"], given["options"])
     spec = option.spec("", Options.parse(more), given["variables"], ranks=given["ranks"])
     is_single = len(names) == 1 and not suite.is_suite(names[0])
-    entries = [JobSpec(names[0])] if is_single else suite.of_names(names).entries
     try:
         native = find_native()
         native.benchmarks  # noqa: B018 (asks it)
     except CommlensError:
         return
-    resolve([entry.overridden_by(spec) for entry in entries], native)
+    if is_single:
+        jobs = [JobSpec(names[0]).overridden_by(spec)]
+    else:
+        jobs, _ = suite.overridden(suite.of_names(names).entries, spec, native)
+    resolve(jobs, native)
 
 
 def _printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:
@@ -263,5 +271,5 @@ def _scaling(text: str | None, ranks: int, names: Sequence[str]) -> list[int]:
         twice = next(count for count in counts if counts.count(count) > 1)
         mistake = f": {twice} stands there twice; leave one of them out"
     if mistake:
-        raise CommlensError(f"--scaling {text[:80] or repr('')}{mistake}")
+        raise CommlensError(f"--scaling {shown(text, 80)}{mistake}")
     return counts

@@ -72,6 +72,17 @@ def minutes_in(text: str) -> int | None:
     return total if 1 <= total <= _MOST_MINUTES else None
 
 
+_OF_NEW = ("nodes", "minutes", "account", "queue", "detach", "dry_run")  # a job to be submitted
+
+
+def _name(context: click.Context, option_: click.Parameter, text: str | None) -> str:
+    """Empty where it is not given: an empty text is a variable that is not set."""
+    return (
+        option.value(lambda word: word.strip() or None, "write a name")(context, option_, text)
+        or ""
+    )
+
+
 def _options_of_jobs(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options that `job` and `submit` have in common."""
     time = click.option(
@@ -80,8 +91,13 @@ def _options_of_jobs(command: Callable[..., Any]) -> Callable[..., Any]:
         help="The job's time limit: 30, or 00:30:00.",
     )  # fmt: skip
     nodes = option.number("--nodes", "Nodes of the job.", _MOST_NODES, "1")
-    account = click.option("--account", default="", metavar="NAME", help="Project that pays.")
-    queue = click.option("--queue", default="", metavar="NAME", help="Not the site's usual one.")
+    account, queue = (
+        click.option(name, metavar="NAME", callback=_name, default=None, help=help_text)
+        for name, help_text in (
+            ("--account", "Project that pays."),
+            ("--queue", "Not the site's usual one."),
+        )
+    )
     return nodes(time(account(queue(command))))
 
 
@@ -148,6 +164,8 @@ def submit_(
     if attach is not None:
         if name or words:
             raise CommlensError("--attach: name a job alone; its site and words are known")
+        if of_new := option.given(context, _OF_NEW):
+            raise CommlensError(f"--attach: the job was submitted before; leave out {of_new[0]}")
         context.exit(_wait(submit.find(attach, out)))
     if name is None:
         raise CommlensError("submit where? name a site: `commlens sites` shows them")

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from commlens.base.errors import CommlensError
 from commlens.base.outputs import reserve
@@ -99,15 +98,14 @@ def tune(
                 f"--resume {resume}: the search has its benchmark and options; leave out"
                 f" '{benchmark}'"
             )
-        for name in context.params.keys() - _OF_RESUMED:
-            if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                used = next(iter(options), f"--{name.replace('_', '-')}")
-                raise CommlensError(
-                    f"--resume {resume}: the search goes on as it was begun; leave out {used}"
-                )
+        if used := option.given(context, context.params.keys() - _OF_RESUMED):
+            raise CommlensError(
+                f"--resume {resume}: the search goes on as it was begun; leave out"
+                f" {next(iter(options), used[0])}"
+            )
         from commlens.tuning import command, plan
 
-        made = plan.resumed(Path(resume))
+        made = plan.resumed(option.path(resume))
         if dry_run:
             command.show_plan(made)
             return
@@ -129,6 +127,8 @@ def tune(
         from commlens.tuning.matrix import measure
 
         sys.exit(measure(session, entry, matrix, out, budget, launches))
+    for space in spaces:
+        option.path(space)  # as a word, or as the name of a file
     made = plan.planned(session, entry, launcher, spaces, by_size=by_size)
     if dry_run:
         command.show_plan(made)

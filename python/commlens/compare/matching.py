@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from commlens.base.errors import CommlensError
-from commlens.base.text import format_bytes, format_count, memory_name, plural
+from commlens.base.text import format_bytes, format_count, memory_name, plural, shown
 from commlens.model import CaseKey, Metric, Record, case_key, merged_transports, option_text
 from commlens.model.record import BYTES
 
@@ -232,7 +232,7 @@ def _value_and_key(
     variables = sorted({name for record in records for name in record.start.environment})
     known = [*_BY_FIELD, *dict.fromkeys(parameters.values())]
     names = ", ".join([*known, *variables])
-    raise CommlensError(f"--by {by[:80] or repr(by)}: the records have none; there are {names}")
+    raise CommlensError(f"--by {shown(by, 80)}: the records have none; there are {names}")
 
 
 def _by_parameter(name: str) -> tuple[Callable[[Record], str | None], KeyOf]:

@@ -18,6 +18,7 @@ import msgspec
 
 import commlens
 from commlens.base.errors import CommlensError
+from commlens.base.text import shown
 from commlens.model import Metric
 
 PROGRAM = "commlens-bench"
@@ -166,7 +167,8 @@ def find_native(environment: Mapping[str, str] = os.environ) -> Native:
     if named:
         if not _is_program(Path(named)):
             raise CommlensError(
-                f"COMMLENS_BENCH={named} is not a program: name the built {PROGRAM}, or unset it"
+                f"COMMLENS_BENCH={shown(named)} is not a program: name the built {PROGRAM}, or"
+                " unset it"
             )
         return Native(Path(named).resolve())
     on_path = shutil.which(PROGRAM, path=environment.get("PATH"))

@@ -240,15 +240,8 @@ def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation 
     """
     if spec.ranks:
         return spec.ranks
-    pairs = spec.options.text("pairs") or native.benchmark(spec.benchmark).default("pairs")
-    if pairs is not None:
-        number = whole_number(pairs) or 0
-        if 2 * number > MOST_RANKS:
-            raise CommlensError(
-                f"--pairs {pairs}: a pair is two ranks, and more than {MOST_RANKS:,} cannot be "
-                "started"
-            )
-        return 2 * max(number, 1)
+    if of_pairs := ranks_of_pairs(spec, native):
+        return of_pairs
     if spec.ranks_per_node:
         ranks = spec.ranks_per_node * nodes
         if ranks > MOST_RANKS:
@@ -260,6 +253,20 @@ def _ranks_of(spec: JobSpec, native: Native, nodes: int, allocation: Allocation 
     if allocation and (allocation.tasks or 1) > 1 and not spec.nodes:
         return min(allocation.tasks or 1, MOST_RANKS)
     return max(2, nodes * max(1, native.about.gpus if native.about.has_gpu else 1))
+
+
+def ranks_of_pairs(spec: JobSpec, native: Native) -> int:
+    """Two for each of its pairs; 0: it is no benchmark of pairs. Raises CommlensError for more than
+    MOST_RANKS."""
+    pairs = spec.options.text("pairs") or native.benchmark(spec.benchmark).default("pairs")
+    if pairs is None:
+        return 0
+    number = whole_number(pairs) or 0
+    if 2 * number > MOST_RANKS:
+        raise CommlensError(
+            f"--pairs {pairs}: a pair is two ranks, and more than {MOST_RANKS:,} cannot be started"
+        )
+    return 2 * max(number, 1)
 
 
 def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Union
 
@@ -13,6 +13,7 @@ from commlens.base import inputs, user_yaml
 from commlens.base.errors import CommlensError
 from commlens.base.outputs import is_name
 from commlens.base.text import whole_number
+from commlens.jobs.native import Native
 from commlens.jobs.spec import (
     FORMER_NAMES,
     MOST_LAUNCHES,
@@ -20,6 +21,7 @@ from commlens.jobs.spec import (
     JobSpec,
     Options,
     is_variable,
+    ranks_of_pairs,
 )
 
 ENDINGS = (".yaml", ".yml")
@@ -89,6 +91,22 @@ def of_names(names: Sequence[str]) -> Suite:
     entries = [entry for suite in suites for entry in suite.entries]
     needs_gpu = any(suite.needs_gpu for suite in suites)
     return Suite(joined[:_LONGEST_NAME], "", entries, needs_gpu)
+
+
+def overridden(
+    entries: Sequence[JobSpec], by: JobSpec, native: Native
+) -> tuple[list[JobSpec], list[JobSpec]]:
+    """The entries with what the command line says, and those of them which run on fewer ranks than
+    it says: a benchmark of pairs takes two for each, whatever the others of its suite take."""
+    jobs, smaller = [], []
+    for job in (entry.overridden_by(by) for entry in entries):
+        # A name that is none is refused with all other mistakes.
+        of_pairs = ranks_of_pairs(job, native) if job.benchmark in native.benchmarks else 0
+        if 0 < of_pairs < by.ranks and "matrix" not in job.options:
+            job = replace(job, ranks=of_pairs)
+            smaller.append(job)
+        jobs.append(job)
+    return jobs, smaller
 
 
 def parse(text: str, source: str) -> Suite:

@@ -17,7 +17,7 @@ from commlens.base.text import labelled, printable
 NOTHING = "-"
 INDENT = 2
 GAP = 2  # between columns
-_NARROWEST = 16  # characters of a column that is wrapped
+NARROWEST = 16  # characters of a column that is wrapped
 Row = TypeVar("Row")
 Line = Sequence[tuple[str, str]]  # pieces of text, each with its style
 Note = Union[str, tuple[str, str]]  # a sentence, with its style if that is not `dim`
@@ -92,7 +92,7 @@ class Cells:
     @property
     def least_width(self) -> int:
         """To which it may be wrapped."""
-        return min(self.width, _NARROWEST) if self.column.wraps else self.width
+        return min(self.width, NARROWEST) if self.column.wraps else self.width
 
     def narrow(self, width: int | None = None) -> None:
         """Puts the unit on a line of its own, or takes this width for texts that are wrapped."""

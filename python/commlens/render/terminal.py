@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
@@ -14,8 +13,9 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
+from commlens.base.terminal import has_columns
 from commlens.base.text import printable
-from commlens.render.table import GAP, INDENT, NOTHING, Cells, Table, Thing
+from commlens.render.table import GAP, INDENT, NARROWEST, NOTHING, Cells, Table, Thing
 
 _AT_A_TIME = 200
 _Piece = tuple[str, str]  # text and its style
@@ -30,9 +30,7 @@ def print_things(console: Console, things: Iterable[Thing]) -> None:
     Many at a time: each time Rich is called, it asks for the size of the terminal again.
     """
     rest = iter(things)
-    width = (
-        console.width if console.is_terminal or os.environ.get("COLUMNS", "").isdecimal() else None
-    )
+    width = console.width if console.is_terminal or has_columns() else None
     while some := list(islice(rest, _AT_A_TIME)):
         pieces = (piece for thing in some for piece in _pieces(thing, width))
         if console.is_terminal:
@@ -81,7 +79,8 @@ def _grid(table: Table[Any], width: int | None) -> Iterator[_Piece]:
             yield from _line(zip(fixed, styles))
         for cells in table.folded:
             if (text := cells.shown(row)) not in ("", NOTHING):
-                lines = textwrap.wrap(f"{cells.head}: {text}", (width or 0) - 3 * INDENT)
+                room = max((width or 0) - 3 * INDENT, NARROWEST)
+                lines = textwrap.wrap(f"{cells.head}: {text}", room)
                 yield from ((f"{' ' * 3 * INDENT}{line}\n", "dim") for line in lines)
 
 

@@ -14,7 +14,7 @@ from commlens import knowledge
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.outputs import reserve
 from commlens.base.terminal import console, echo
-from commlens.base.text import format_bytes, format_number, labelled
+from commlens.base.text import format_bytes, format_number, labelled, shown
 from commlens.compare.references import find
 from commlens.jobs import process
 from commlens.jobs.session import Session
@@ -49,7 +49,7 @@ def matrix(name: str) -> Matrix:
     if name not in names:
         near = difflib.get_close_matches(name[:80], names, 1)
         fix = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
-        raise CommlensError(f"--matrix {name[:80]}: no matrix has this name; {fix}")
+        raise CommlensError(f"--matrix {shown(name, 80)}: no matrix has this name; {fix}")
     return knowledge.load(f"matrices/{name}", Matrix)
 
 

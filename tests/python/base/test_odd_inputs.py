@@ -4,6 +4,7 @@ that names it, before anything is done."""
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -22,6 +23,7 @@ TWICE = [
     ("job", "generic-slurm", "--nodes", "1", "--nodes", "2", "--", "run", "latency"),
     ("profile", "--out", "a", "--out", "b", "--", "true"),
     ("doctor", "--format", "json", "--format", "text"),
+    ("profile", "--plot", "--no-plot", "--", "true"),
 ]
 UNNAMED = [
     ("show", ""),
@@ -32,7 +34,29 @@ UNNAMED = [
     ("compare", "records.jsonl", ""),
     ("compare", "records.jsonl", "records.jsonl", "--plot", ""),
     ("doctor", ""),
+    ("show", " "),
+    ("plot", "records.jsonl", "--out", " "),
+    ("run", "latency", "--out", ""),
+    ("run", "latency", "--out", " "),
+    ("tune", "latency", "--space", ""),
+    ("tune", "latency", "--matrix", ""),
+    ("tune", "--resume", ""),
+    ("job", "generic-slurm", "--account", "", "--", "run", "latency"),
+    ("job", "generic-slurm", "--queue", " ", "--", "run", "latency"),
 ]
+# Values that are wrong on every machine, and what is said.
+REFUSED = {
+    "run latency -n ' '": "--ranks ' ': write",
+    "run latency --launcher ' '": "--launcher ' ': write",
+    "run latency --scaling ' '": "--scaling ' ': ' ' is no number",
+    "show 'a b.jsonl'": "'a b.jsonl' cannot be read",
+    "plot records.jsonl --out .": "--out .: the name has no ending",
+    "plot records.jsonl --out /": "--out /: the name has no ending",
+    "report records.jsonl --format pdf": "--format pdf: write html or markdown",
+    "doctor --no-runs --prove": "--prove beside --no-runs",
+    "submit --attach 12 --nodes 2": "--attach: the job was submitted before; leave out --nodes",
+    "tune --resume a --env A=1": "--resume a: the search goes on as it was begun; leave out --env",
+}
 PLACES = [
     ("plot", "records.jsonl", "--out", "X.png"),
     ("report", "records.jsonl", "--out", "X.html"),
@@ -68,7 +92,15 @@ def test_an_empty_name_is_not_the_folder_at_hand(
     words: tuple[str, ...], commlens: Commlens
 ) -> None:
     run = commlens(*words)
-    assert run.returncode == 2 and "''" in run.stderr and run.stdout == ""
+    blank = next(word for word in words if not word.strip())
+    assert run.returncode == 2 and f"'{blank}'" in run.stderr and run.stdout == ""
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_a_refusal_shows_the_value(words: str, commlens: Commlens) -> None:
+    run = commlens(*shlex.split(words))
+    assert run.returncode == 2 and REFUSED[words] in run.stderr
+    assert len(run.stderr.splitlines()) == 1 and run.stdout == ""
 
 
 @pytest.mark.parametrize("command", ["show", "report"])

@@ -36,6 +36,13 @@ def test_an_output_that_takes_nothing_is_one_sentence_and_no_success(
     assert done.stderr == f"commlens: the standard output cannot be written: {why}\n"
 
 
+@pytest.mark.parametrize("columns", ["0", "1", "40"])
+def test_a_narrow_terminal_is_enough(columns: str, commlens: Commlens) -> None:
+    for words in (("show", "records.jsonl"), ("compare", "records.jsonl", "records.jsonl")):
+        done = commlens(*words, COLUMNS=columns)
+        assert done.returncode == 0 and done.stderr == "" and "latency" in done.stdout
+
+
 def redirected(where: str, *words: str) -> subprocess.CompletedProcess[str]:
     command = ["sh", "-c", f'exec "$@" {where}', "sh", *command_line(*words)]
     return subprocess.run(command, capture_output=True, text=True)

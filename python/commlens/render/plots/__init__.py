@@ -8,6 +8,7 @@ The kinds are in panels/; timelines are a picture of their own.
 
 from __future__ import annotations
 
+import logging
 import os
 import warnings
 from collections.abc import Iterator, Sequence
@@ -19,15 +20,16 @@ from typing import Any, NamedTuple
 from commlens import knowledge
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, say
-from commlens.base.text import plural, whole_number
+from commlens.base.text import plural, shown, whole_number
 
 _YEAR_10000 = 253_402_300_800  # in seconds, from which Python has no dates
 
 
 def _tidy_environment() -> None:
     """Variables with which matplotlib would end in a traceback: no window is opened, and a date
-    that is none is left out."""
+    that is none is left out. Nor does it print anything of its own."""
     os.environ["MPLBACKEND"] = "agg"
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns of a folder for its cache
     date = os.environ.get("SOURCE_DATE_EPOCH")
     seconds = whole_number(date)
     if date is not None and (seconds is None or seconds >= _YEAR_10000):
@@ -76,7 +78,7 @@ def check_picture(out: Path, option: str = "--out") -> None:
     if out.suffix.lower() not in ENDINGS:
         ending = f"ends in '{out.suffix}'" if out.suffix else "has no ending"
         raise CommlensError(
-            f"{option} {out}: the name {ending}; a picture's ends in {', '.join(ENDINGS)}"
+            f"{option} {shown(out)}: the name {ending}; a picture's ends in {', '.join(ENDINGS)}"
         )
     outputs.check(out, outputs.PICTURE, option)
 

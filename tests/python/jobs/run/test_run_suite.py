@@ -99,6 +99,19 @@ def test_a_dry_run_has_the_command_of_each_launch(commlens: Commlens) -> None:
     assert not Path("results").exists()
 
 
+def test_a_benchmark_of_pairs_takes_some_of_the_ranks_of_its_suite(commlens: Commlens) -> None:
+    Path("mine.yaml").write_text(
+        "runs: [{benchmark: latency, ranks: 2}, {benchmark: allreduce},\n"
+        "       {benchmark: latency, options: {pairs: 2}},\n"
+        "       {benchmark: latency, options: {matrix: true}}]\n"
+    )
+    for words, ranks in ((["mine.yaml"], [2, 5, 4, 5]), (["allreduce", "latency"], [5, 2])):
+        run = commlens("run", *words, "--ranks", "5", "--dry-run")
+        lines = run.stdout.splitlines()
+        assert [int(line.split(" -n ")[1].split()[0]) for line in lines] == ranks
+        assert "commlens: on 2 ranks of the 5, two for each pair: latency\n" in run.stderr
+
+
 def test_a_suite_without_records_has_no_picture(commlens: Commlens) -> None:
     Path("mine.yaml").write_text("runs: [{benchmark: latency, options: {repeat: 0}}]\n")
     run = commlens("run", "mine.yaml")

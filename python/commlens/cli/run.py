@@ -29,7 +29,7 @@ _HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
 
 BENCHMARK is a name from `commlens list`, the name of a suite (`quick`), or a YAML file of your own.
 Every option that is not listed here goes to the benchmarks; `commlens run BENCHMARK --help` shows
-those.
+those. In a suite, benchmarks of pairs take two of the --ranks for each pair.
 
 \b
 Examples:
@@ -44,8 +44,7 @@ Examples:
   commlens run allreduce --wait-for-quiet 5m
 
 \b
-A suite is a list of benchmarks with their options, and how they are launched;
-those of pairs take two of the --ranks for each pair:
+A suite is a list of benchmarks with their options, and how they are launched:
   name: mine
   runs:
     - benchmark: allreduce

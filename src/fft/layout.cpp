@@ -134,12 +134,9 @@ std::size_t Layout::sent() const {
 }
 
 Distribution default_distribution(const Extents& grid, int ranks) {
-  Distribution distribution{.grid = grid, .p = ranks, .q = 1};
-  if (grid[0] >= static_cast<std::size_t>(ranks)) return distribution;
-  for (int q = 1; q * q <= ranks; ++q) {
-    if (ranks % q == 0) distribution = {.grid = grid, .p = ranks / q, .q = q};
-  }
-  return distribution;
+  if (grid[0] >= static_cast<std::size_t>(ranks)) return {.grid = grid, .p = ranks, .q = 1};
+  const std::vector<int> extents = transport::balanced_extents(ranks, 2);
+  return {.grid = grid, .p = extents[0], .q = extents[1]};
 }
 
 }  // namespace commlens::fft

@@ -15,15 +15,6 @@ const Call cart_sub_call{"MPI_Cart_sub"};
 
 constexpr int axes = 2;
 
-transport::Communicator cartesian(const transport::Communicator& parent, int p, int q) {
-  const std::array<int, axes> extents{p, q};
-  const std::array<int, axes> periodic{0, 0};
-  constexpr int do_not_reorder = 0;
-  MPI_Comm handle = MPI_COMM_NULL;
-  CALL_MPI(MPI_Cart_create, parent.handle(), axes, extents.data(), periodic.data(), do_not_reorder, &handle);
-  return transport::Communicator::owning(handle, parent.rank(), parent.size());
-}
-
 int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
   const InCall call(cart_rank_call);
   int rank = 0;
@@ -34,7 +25,7 @@ int rank_at(MPI_Comm grid, const std::array<int, axes>& coordinates) {
 }  // namespace
 
 ProcessGrid::ProcessGrid(const transport::Communicator& parent, int p, int q)
-    : communicator_(cartesian(parent, p, q)) {}
+    : communicator_(parent.cartesian({.extents = {p, q}})) {}
 
 Line ProcessGrid::line(int axis) const {
   MPI_Comm grid = communicator_.handle();

@@ -80,6 +80,51 @@ Blocks transposed(const Shape& shape) {
   return blocks;
 }
 
+// Between neighbors in a grid. There is a slot for each of them; that of a neighbor beyond an end is not accessed. A
+// rank has as many elements for each of its neighbors.
+
+std::size_t own_to_each(const Shape& shape) { return shape.grid.sides() * own(shape); }
+
+std::size_t elements_from(const Shape& shape, int neighbor) {
+  return neighbor == Grid::no_rank ? shape.count : shape.block(neighbor);
+}
+
+std::size_t one_from_each(const Shape& shape) {
+  std::size_t elements = 0;
+  for (const int neighbor : shape.grid.neighbors(shape.rank)) elements += elements_from(shape, neighbor);
+  return elements;
+}
+
+/// What a neighbor sends to all, or to each: this rank is after the one before it, and before the one after it.
+Blocks from_neighbors(const Shape& shape, bool to_each) {
+  Blocks blocks;
+  const std::vector<int> neighbors = shape.grid.neighbors(shape.rank);
+  std::size_t output = 0;
+  for (std::size_t side = 0; side < neighbors.size(); ++side) {
+    const int from = neighbors[side];
+    const std::size_t count = elements_from(shape, from);
+    const std::size_t opposite = side ^ 1U;
+    if (from != Grid::no_rank) {
+      const std::size_t input = to_each ? opposite * count : 0;
+      blocks.push_back({.output = output, .count = count, .first = from, .last = from, .input = input});
+    }
+    output += count;
+  }
+  return blocks;
+}
+
+/// Of all ranks, the most that one has from others.
+std::size_t most_from_neighbors(const Shape& shape) {
+  std::size_t most = 0;
+  Shape of = shape;
+  for (of.rank = 0; of.rank < of.ranks; ++of.rank) {
+    std::size_t elements = 0;
+    for (const Block& block : from_neighbors(of, false)) elements += block.first == of.rank ? 0 : block.count;
+    most = std::max(most, elements);
+  }
+  return most;
+}
+
 // Those of nccl-tests (doc/PERFORMANCE.md): what each rank must at least send or receive. Of scans, which it does not
 // have, every rank but the first receives an array.
 constexpr BusFactor whole{.of = [](int /*ranks*/) { return 1.0; }, .text = "1"};
@@ -166,6 +211,26 @@ std::vector<OperationDescription> make() {
                                       .blocks = transposed,
                                       .total = all,
                                       .bus_factor = of_others};
+  const OperationDescription neighbor_allgather{.operation = Operation::neighbor_allgather,
+                                                .call = "MPI_Neighbor_allgather",
+                                                .help = "collect a block of every neighbor in a grid of ranks",
+                                                .osu = "Neighborhood Allgather Latency Test",
+                                                .of_neighbors = true,
+                                                .input = own,
+                                                .output = one_from_each,
+                                                .blocks = [](const Shape& s) { return from_neighbors(s, false); },
+                                                .total = most_from_neighbors,
+                                                .bus_factor = whole};
+  const OperationDescription neighbor_alltoall{.operation = Operation::neighbor_alltoall,
+                                               .call = "MPI_Neighbor_alltoall",
+                                               .help = "send a block to every neighbor in a grid of ranks",
+                                               .osu = "Neighborhood Alltoall Latency Test",
+                                               .of_neighbors = true,
+                                               .input = own_to_each,
+                                               .output = one_from_each,
+                                               .blocks = [](const Shape& s) { return from_neighbors(s, true); },
+                                               .total = most_from_neighbors,
+                                               .bus_factor = whole};
   std::vector<OperationDescription> table{
       {.operation = Operation::broadcast,
        .call = "MPI_Bcast",
@@ -267,6 +332,15 @@ std::vector<OperationDescription> make() {
        .blocks = from_each,
        .total = [](const Shape& s) { return s.begin(s.ranks - 1); },  // as nccl-tests counts
        .bus_factor = whole},
+      neighbor_allgather,
+      with_counts(neighbor_allgather, Operation::neighbor_allgatherv, "MPI_Neighbor_allgatherv",
+                  "neighbor-allgather with a count for each rank", "Neighborhood Allgatherv Latency Test"),
+      neighbor_alltoall,
+      with_counts(neighbor_alltoall, Operation::neighbor_alltoallv, "MPI_Neighbor_alltoallv",
+                  "neighbor-alltoall with a count for each neighbor", "Neighborhood All-to-Allv Latency Test"),
+      with_counts(neighbor_alltoall, Operation::neighbor_alltoallw, "MPI_Neighbor_alltoallw",
+                  "neighbor-alltoall with a count, an offset and a type for each neighbor",
+                  "All-to-Allw Personalized Exchange Latency Test"),
       {.operation = Operation::barrier,
        .call = "MPI_Barrier",
        .help = "wait for all ranks",

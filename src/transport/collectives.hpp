@@ -13,6 +13,7 @@
 
 #include "base/enum_names.hpp"
 #include "device/data_type.hpp"
+#include "transport/grid.hpp"
 
 namespace commlens::transport {
 
@@ -36,6 +37,11 @@ enum class Operation {
   exclusive_scan,
   shift,
   hypercube,
+  neighbor_allgather,
+  neighbor_allgatherv,
+  neighbor_alltoall,
+  neighbor_alltoallv,
+  neighbor_alltoallw,
   barrier,
 };
 ENUM_NAMES(Operation, {broadcast, "broadcast"}, {reduce, "reduce"}, {allreduce, "allreduce"},
@@ -43,7 +49,9 @@ ENUM_NAMES(Operation, {broadcast, "broadcast"}, {reduce, "reduce"}, {allreduce, 
            {allgatherv, "allgatherv"}, {gather, "gather"}, {gatherv, "gatherv"}, {scatter, "scatter"},
            {scatterv, "scatterv"}, {alltoall, "alltoall"}, {alltoallv, "alltoallv"}, {alltoallw, "alltoallw"},
            {scan, "scan"}, {exclusive_scan, "exclusive-scan"}, {shift, "shift"}, {hypercube, "hypercube"},
-           {barrier, "barrier"});
+           {neighbor_allgather, "neighbor-allgather"}, {neighbor_allgatherv, "neighbor-allgatherv"},
+           {neighbor_alltoall, "neighbor-alltoall"}, {neighbor_alltoallv, "neighbor-alltoallv"},
+           {neighbor_alltoallw, "neighbor-alltoallw"}, {barrier, "barrier"});
 
 /// How values are combined. `avg` and `premulsum` (2 times each value, then the sum) are NCCL's; `user` is a sum by a
 /// function of the application (MPI_Op_create).
@@ -66,6 +74,7 @@ struct Shape {
   int root = 0;
   std::size_t count = 0;          ///< of a block
   Counts counts = Counts::equal;  ///< of operations with a count for each rank
+  Grid grid;                      ///< of all ranks, of operations between neighbors
 
   /// Of a rank.
   [[nodiscard]] std::size_t block(int of) const;
@@ -106,7 +115,8 @@ struct OperationDescription {
   std::string_view nccl;  ///< the program of nccl-tests; empty: none
   bool reduces = false;
   bool rooted = false;
-  bool has_counts = false;  ///< one for each rank
+  bool has_counts = false;    ///< one for each rank
+  bool of_neighbors = false;  ///< in a grid of ranks
   /// Elements of the input and of the output of a rank.
   std::size_t (*input)(const Shape&);
   std::size_t (*output)(const Shape&);

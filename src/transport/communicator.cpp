@@ -85,6 +85,15 @@ Communicator Communicator::split(int color) const {
   return group;
 }
 
+Communicator Communicator::cartesian(const Grid& grid) const {
+  const std::vector<int> periodic(grid.extents.size(), grid.periodic ? 1 : 0);
+  constexpr int do_not_reorder = 0;
+  MPI_Comm handle = MPI_COMM_NULL;
+  CALL_MPI(MPI_Cart_create, handle_, static_cast<int>(grid.extents.size()), grid.extents.data(), periodic.data(),
+           do_not_reorder, &handle);
+  return owning(handle, rank_, size_);
+}
+
 Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {
   Communicator communicator;
   communicator.handle_ = handle;

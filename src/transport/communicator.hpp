@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "transport/grid.hpp"
 
 namespace commlens::transport {
 
@@ -34,6 +35,8 @@ class Communicator {
   [[nodiscard]] Communicator node() const;
   /// Collective: those of this communicator's ranks that give the same color, in their order here.
   [[nodiscard]] Communicator split(int color) const;
+  /// Collective: with the topology of a grid, and its ranks in the same order.
+  [[nodiscard]] Communicator cartesian(const Grid& grid) const;
 
   /// Takes ownership of `handle`, which was made from another Communicator and so has its error handler. Makes no MPI
   /// call.

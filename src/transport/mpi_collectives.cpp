@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <limits>
 #include <utility>
 
 #include "transport/activity.hpp"
 #include "transport/by_messages.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_library.hpp"
 
 namespace commlens::transport {
 
@@ -37,14 +39,42 @@ bool is_of_whole_arrays(Operation operation) {
   }
 }
 
+bool is_neighbor_alltoall(Operation operation) {
+  return operation == Operation::neighbor_alltoall || operation == Operation::neighbor_alltoallv ||
+         operation == Operation::neighbor_alltoallw;
+}
+
 bool sends_to_each(Operation operation) {
-  return operation == Operation::scatterv || operation == Operation::alltoallv || operation == Operation::alltoallw;
+  return operation == Operation::scatterv || operation == Operation::alltoallv || operation == Operation::alltoallw ||
+         is_neighbor_alltoall(operation);
 }
 
 bool is_scatter(Operation operation) { return operation == Operation::scatter || operation == Operation::scatterv; }
 
-/// What this rank sends to each rank.
+std::vector<Piece> pieces_to_neighbors(const Shape& shape) {
+  const std::size_t own = shape.block(shape.rank);
+  std::vector<Piece> pieces;
+  for (std::size_t side = 0; side < shape.grid.sides(); ++side) pieces.push_back({side * own, own});
+  return pieces;
+}
+
+/// Nothing from beyond an end of the grid.
+std::vector<Piece> pieces_from_neighbors(const Collective& collective) {
+  const std::vector<Block> blocks = collective.blocks();
+  auto block = blocks.begin();
+  std::vector<Piece> pieces;
+  for (const int neighbor : collective.shape.grid.neighbors(collective.shape.rank)) {
+    Piece& piece = pieces.emplace_back();
+    if (neighbor == Grid::no_rank) continue;
+    piece = {.offset = block->output, .bytes = block->count};
+    ++block;
+  }
+  return pieces;
+}
+
+/// What this rank sends to each rank, or to each neighbor.
 std::vector<Piece> pieces_to_each(const Collective& collective) {
+  if (collective.description().of_neighbors) return pieces_to_neighbors(collective.shape);
   std::vector<Piece> pieces;
   Shape shape = collective.shape;
   for (shape.rank = 0; shape.rank < shape.ranks; ++shape.rank) {
@@ -57,8 +87,9 @@ std::vector<Piece> pieces_to_each(const Collective& collective) {
   return pieces;
 }
 
-/// What each rank has in the end; here what this rank receives from each, or is left with.
+/// What each rank has in the end; here what this rank receives from each, or from each neighbor, or is left with.
 std::vector<Piece> pieces_of_each(const Collective& collective) {
+  if (collective.description().of_neighbors) return pieces_from_neighbors(collective);
   const Shape& shape = collective.shape;
   std::vector<Piece> pieces;
   if (sends_to_each(collective.operation)) {
@@ -69,10 +100,36 @@ std::vector<Piece> pieces_of_each(const Collective& collective) {
   return pieces;
 }
 
-std::vector<int> in_bytes(const std::vector<Piece>& pieces, std::size_t size) {
-  std::vector<int> offsets;
-  for (const Piece& piece : pieces) offsets.push_back(static_cast<int>(piece.offset * size));
+template <class Offset>
+std::vector<Offset> in_bytes(const std::vector<Piece>& pieces, std::size_t size) {
+  std::vector<Offset> offsets;
+  for (const Piece& piece : pieces) offsets.push_back(static_cast<Offset>(piece.offset * size));
   return offsets;
+}
+
+/// The end of the last block of any rank, at most.
+std::size_t extent(const Collective& collective) {
+  const Shape& shape = collective.shape;
+  if (!collective.description().of_neighbors) return shape.all();
+  return shape.grid.sides() * (shape.counts == Counts::equal ? 1 : 2) * shape.count;
+}
+
+/// MPI 4.1 (8.6): what is sent to the rank before comes from the rank after, also where that is the same rank. The
+/// blocks of libraries that overlook it are exchanged (MPI 4.0, B.1.1). A rank that is its own neighbor shows it.
+bool tells_neighbors_apart(Operation operation, CallMode mode) {
+  const Communicator self(MPI_COMM_SELF);
+  const std::array<int, 2> sent{1, 2};
+  std::array<int, 2> received{};
+  MpiCollective collective(self,
+                           {.operation = operation,
+                            .shape = {.count = 1, .grid = {.extents = {1}, .periodic = true}},
+                            .type = DataType::i32,
+                            .input = sent.data(),
+                            .output = received.data()},
+                           mode);
+  collective.start();
+  collective.finish();
+  return received[0] == sent[1] && received[1] == sent[0];
 }
 
 }  // namespace
@@ -81,7 +138,7 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode) {
   if (is_by_messages(collective.operation)) return by_messages_unsupported(collective, mode);
   const OperationDescription& operation = collective.description();
   const std::string call(operation.call);
-  const std::size_t all = collective.shape.all();
+  const std::size_t all = extent(collective);
   if (operation.reduces) {
     const Reduction reduction = collective.reduction;
     const std::string word = fmt::format("{} of {}", name(reduction), name(collective.type));
@@ -96,8 +153,11 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode) {
     if (in_blocks && all > most_elements) return fmt::format("{} elements do not fit the int counts of {}", all, call);
   }
   if (!collective.in_place && collective.operation == Operation::broadcast) return "MPI_Bcast has one buffer only";
-  if (operation.has_counts && all > most_elements && collective.shape.counts != Counts::equal) {
-    return fmt::format("{} elements do not fit the int displacements of {}", all, call);
+  const bool has_int_displacements = collective.operation != Operation::neighbor_alltoallw;
+  const bool in_one_unit = collective.shape.counts != Counts::equal || !has_int_displacements;
+  if (operation.has_counts && all > most_elements && in_one_unit) {
+    return fmt::format("{} elements do not fit the int {} of {}", all,
+                       has_int_displacements ? "displacements" : "counts", call);
   }
   if (collective.operation == Operation::alltoallw && all * size_of(collective.type) > most_elements) {
     return fmt::format("{} bytes do not fit the int displacements of {}", all * size_of(collective.type), call);
@@ -105,7 +165,13 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode) {
 #if !COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
   if (mode == CallMode::persistent) return "this MPI library has no persistent collectives (MPI 4)";
 #endif
-  (void)mode;
+  const bool is_repeated = is_neighbor_alltoall(collective.operation) && collective.shape.grid.repeats_neighbors();
+  if (is_repeated && !tells_neighbors_apart(collective.operation, mode)) {
+    return fmt::format(
+        "{} exchanges the two blocks of a rank that is the neighbor on both sides ({} {}): use a grid that is not "
+        "periodic, or 3 ranks or more in each dimension",
+        mpi_library(), name(mode), call);
+  }
   return {};
 }
 
@@ -114,11 +180,7 @@ MpiCollective::MpiCollective(const Communicator& communicator, const Collective&
   const OperationDescription& operation = collective_.description();
   if (operation.reduces) reduction_ = std::make_unique<MpiReduction>(collective.reduction, collective.type);
   const char* call = operation.call.data();
-  if (collective.operation == Operation::alltoallw) {
-    types_.assign(static_cast<std::size_t>(collective.shape.ranks), type_);
-    send_offsets_ = in_bytes(pieces_to_each(collective), size_of(collective.type));
-    receive_offsets_ = in_bytes(pieces_of_each(collective), size_of(collective.type));
-  }
+  if (operation.of_neighbors) grid_.emplace(communicator.cartesian(collective.shape.grid));
   if (operation.has_counts) {
     const bool to_each = sends_to_each(collective.operation);
     const std::vector<Piece> own{{.offset = 0, .bytes = operation.input(collective.shape)}};
@@ -126,11 +188,24 @@ MpiCollective::MpiCollective(const Communicator& communicator, const Collective&
     sends_ = std::make_unique<Layout>(to_each ? pieces_to_each(collective) : own, call, type_);
     const bool from_each = collective.operation != Operation::scatterv;
     receives_ = std::make_unique<Layout>(from_each ? pieces_of_each(collective) : result, call, type_);
+    if (to_each && from_each) displace_in_bytes(pieces_to_each(collective), pieces_of_each(collective));
   } else if (!is_of_whole_arrays(collective.operation)) {
     receives_ =
         std::make_unique<Layout>(std::vector<Piece>{{.offset = 0, .bytes = collective.shape.count}}, call, type_);
   }
   if (mode == CallMode::persistent) act(Action::prepare);
+}
+
+void MpiCollective::displace_in_bytes(const std::vector<Piece>& sends, const std::vector<Piece>& receives) {
+  const std::size_t size = size_of(collective_.type);
+  types_.assign(sends.size(), type_);
+  if (collective_.operation == Operation::alltoallw) {
+    send_offsets_ = in_bytes<int>(sends, size);
+    receive_offsets_ = in_bytes<int>(receives, size);
+  } else if (collective_.operation == Operation::neighbor_alltoallw) {
+    neighbor_send_offsets_ = in_bytes<MPI_Aint>(sends, size);
+    neighbor_receive_offsets_ = in_bytes<MPI_Aint>(receives, size);
+  }
 }
 
 MpiCollective::~MpiCollective() {
@@ -201,7 +276,7 @@ void* MpiCollective::target(std::size_t offset) const {
 void MpiCollective::act_on_arrays(Action action, std::size_t first, int count) {
   const void* source = this->source(first * size_of(collective_.type));
   void* target = this->target(first * size_of(collective_.type));
-  MPI_Comm communicator = communicator_.handle();
+  MPI_Comm communicator = this->communicator();
   MPI_Op reduction = reduction_ ? reduction_->handle() : MPI_OP_NULL;
   const int root = collective_.shape.root;
   switch (collective_.operation) {
@@ -223,7 +298,7 @@ void MpiCollective::act_on_arrays(Action action, std::size_t first, int count) {
 void MpiCollective::act_on_blocks(Action action) {
   const void* source = this->source();
   void* target = this->target();
-  MPI_Comm communicator = communicator_.handle();
+  MPI_Comm communicator = this->communicator();
   const int root = collective_.shape.root;
   const int count = *receives_->counts();
   MPI_Datatype type = receives_->type();
@@ -239,6 +314,12 @@ void MpiCollective::act_on_blocks(Action action) {
       return COMMLENS_ISSUE(Scatter, scatter, source, count, type, target, count, type, root, communicator);
     case Operation::alltoall:
       return COMMLENS_ISSUE(Alltoall, alltoall, source, count, type, target, count, type, communicator);
+    case Operation::neighbor_allgather:
+      return COMMLENS_ISSUE(Neighbor_allgather, neighbor_allgather, source, count, type, target, count, type,
+                            communicator);
+    case Operation::neighbor_alltoall:
+      return COMMLENS_ISSUE(Neighbor_alltoall, neighbor_alltoall, source, count, type, target, count, type,
+                            communicator);
     case Operation::barrier:
       return COMMLENS_ISSUE(Barrier, barrier, communicator);
     default:
@@ -249,7 +330,7 @@ void MpiCollective::act_on_blocks(Action action) {
 void MpiCollective::act_on_counts(Action action) {
   const void* source = this->source();
   void* target = this->target();
-  MPI_Comm communicator = communicator_.handle();
+  MPI_Comm communicator = this->communicator();
   const int root = collective_.shape.root;
   const Layout& out = *sends_;
   const Layout& in = *receives_;
@@ -272,6 +353,16 @@ void MpiCollective::act_on_counts(Action action) {
     case Operation::alltoallw:
       return COMMLENS_ISSUE(Alltoallw, alltoallw, source, out.counts(), send_offsets_.data(), types_.data(), target,
                             in.counts(), receive_offsets_.data(), types_.data(), communicator);
+    case Operation::neighbor_allgatherv:
+      return COMMLENS_ISSUE(Neighbor_allgatherv, neighbor_allgatherv, source, *out.counts(), out.type(), target,
+                            in.counts(), in.displacements(), in.type(), communicator);
+    case Operation::neighbor_alltoallv:
+      return COMMLENS_ISSUE(Neighbor_alltoallv, neighbor_alltoallv, source, out.counts(), out.displacements(),
+                            out.type(), target, in.counts(), in.displacements(), in.type(), communicator);
+    case Operation::neighbor_alltoallw:
+      return COMMLENS_ISSUE(Neighbor_alltoallw, neighbor_alltoallw, source, out.counts(), neighbor_send_offsets_.data(),
+                            types_.data(), target, in.counts(), neighbor_receive_offsets_.data(), types_.data(),
+                            communicator);
     default:
       return;
   }

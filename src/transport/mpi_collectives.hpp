@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ class MpiCollective {
 
   [[nodiscard]] const void* source(std::size_t offset = 0) const;
   [[nodiscard]] void* target(std::size_t offset = 0) const;
+  void displace_in_bytes(const std::vector<Piece>& sends, const std::vector<Piece>& receives);
   void act(Action action);
   /// Elements `first` to `first` + `count` of an operation on whole arrays.
   void act_on_arrays(Action action, std::size_t first, int count);
@@ -44,7 +46,10 @@ class MpiCollective {
   template <class Call, class Begin, class Prepare>
   void issue(Action action, const char* name, Call call, Begin begin, Prepare prepare);
 
+  [[nodiscard]] MPI_Comm communicator() const { return grid_ ? grid_->handle() : communicator_.handle(); }
+
   const Communicator& communicator_;
+  std::optional<Communicator> grid_;  ///< of operations between neighbors
   Collective collective_;
   CallMode mode_;
   MPI_Datatype type_;
@@ -54,6 +59,8 @@ class MpiCollective {
   std::vector<MPI_Datatype> types_;  ///< of MPI_Alltoallw, which takes one for each rank
   std::vector<int> send_offsets_;    ///< likewise, in bytes
   std::vector<int> receive_offsets_;
+  std::vector<MPI_Aint> neighbor_send_offsets_;  ///< of MPI_Neighbor_alltoallw
+  std::vector<MPI_Aint> neighbor_receive_offsets_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -145,6 +145,7 @@ class StagedCollective final : public Exchange {
         output_bytes_(collective.description().output(collective.shape) * size_of(collective.type)),
         stage_(device.allocate(device.staging_memory(), bytes_of(collective))),
         staged_(on_stage(collective)),
+        results_(results()),
         messages_(communicator, staged_, mode) {}
 
   void start(device::Stream& stream) override {
@@ -155,7 +156,7 @@ class StagedCollective final : public Exchange {
 
   void finish(device::Stream& stream) override {
     messages_.finish();
-    stream.copy(output_, staged_.output, output_bytes_);
+    for (const Copy& copy : results_) stream.copy(copy.data, copy.staged, copy.bytes);
     wait_for_stream(stream);
   }
 
@@ -177,12 +178,25 @@ class StagedCollective final : public Exchange {
     return collective;
   }
 
+  /// Of what the operation writes: there may be elements between them which it must leave as they are.
+  [[nodiscard]] std::vector<Copy> results() const {
+    const std::size_t size = size_of(staged_.type);
+    std::vector<Message> to;
+    std::vector<Message> from;
+    for (const Block& block : staged_.blocks()) {
+      to.push_back({block.first, static_cast<std::byte*>(output_) + block.output * size, block.count * size});
+      from.push_back({block.first, static_cast<std::byte*>(staged_.output) + block.output * size, block.count * size});
+    }
+    return copies(to, from);
+  }
+
   const void* input_;
   void* output_;
   std::size_t input_bytes_;
   std::size_t output_bytes_;
   device::Buffer stage_;
   Collective staged_;
+  std::vector<Copy> results_;
   MpiCollective messages_;
 };
 

@@ -37,7 +37,11 @@ class EveryCollective : public transport::EveryTransport {
   Collective made(Operation operation, std::size_t count, DataType type, bool in_place = false) {
     used = 0;
     Collective collective{.operation = operation,
-                          .shape = {.rank = rank, .ranks = ranks, .root = ranks - 1, .count = count},
+                          .shape = {.rank = rank,
+                                    .ranks = ranks,
+                                    .root = ranks - 1,
+                                    .count = count,
+                                    .grid = {.extents = transport::balanced_extents(ranks, 2)}},
                           .type = type,
                           .in_place = in_place};
     return place(collective);
@@ -77,7 +81,24 @@ class EveryCollective : public transport::EveryTransport {
   static std::string text(const Collective& collective) {
     return std::string(name(collective.operation)) + " of " + std::to_string(collective.shape.count) + " " +
            std::string(name(collective.type)) + ", " + std::string(name(collective.reduction)) + ", " +
-           std::string(name(collective.shape.counts)) + (collective.in_place ? ", in place" : "");
+           std::string(name(collective.shape.counts)) + (collective.in_place ? ", in place" : "") + ", grid " +
+           testing::PrintToString(collective.shape.grid.extents) + (collective.shape.grid.periodic ? ", periodic" : "");
+  }
+
+  /// Nothing where the transport does not support it. What is no block of the output keeps its value.
+  void expect_blocks_alone(const Collective& collective, CallMode mode) {
+    if (!transport->unsupported(collective, mode).empty()) return;
+    const std::size_t elements = collective.description().output(collective.shape);
+    auto* const output = static_cast<int*>(collective.output);
+    std::vector<int> expected(elements, kept);
+    if (elements > 0) stream->copy(output, expected.data(), elements * sizeof(int));
+    expect_right(collective, mode);
+    const auto values = device::download(output, elements, *stream);
+    for (const transport::Block& block : collective.blocks()) {
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(block.output), block.count,
+                  expected.begin() + static_cast<std::ptrdiff_t>(block.output));
+    }
+    EXPECT_EQ(values, expected) << text(collective) << ", " << name(mode);
   }
 
   /// Whether some rank finds the output wrong.
@@ -109,6 +130,7 @@ class EveryCollective : public transport::EveryTransport {
 
   static constexpr std::size_t length = 61;
   static constexpr std::size_t round = 5;
+  static constexpr int kept = 0x5EED;
   static constexpr auto nothing = [](const Collective&) {};
 
   device::Buffer first_;
@@ -144,6 +166,45 @@ TEST_P(EveryCollective, TakesACountForEachRank) {
       }
     }
   }
+}
+
+TEST_P(EveryCollective, TakesEveryGrid) {
+  std::set<std::vector<int>> grids{{1, ranks}};
+  for (const std::size_t dimensions : {1, 2, 3}) grids.insert(transport::balanced_extents(ranks, dimensions));
+  for (const auto& operation : transport::operations()) {
+    for (const auto& extents : grids) {
+      for (const bool periodic : {false, true}) {
+        for (const auto counts : all_values<Counts>()) {
+          if (!operation.of_neighbors || (counts != Counts::equal && !operation.has_counts)) continue;
+          Collective collective = made(operation.operation, 11, DataType::i32);
+          collective.shape.grid = {.extents = extents, .periodic = periodic};
+          collective.shape.counts = counts;
+          for (const auto mode : all_values<CallMode>()) {
+            used = 0;
+            expect_blocks_alone(place(collective), mode);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(tried_, 100U);
+}
+
+/// A rank that is a neighbor on both sides sends a block to each side of this one.
+TEST_P(EveryCollective, FindsSidesThatAreExchanged) {
+  Collective collective = made(Operation::neighbor_alltoall, length, DataType::i32);
+  collective.shape.grid = {.extents = {ranks}, .periodic = true};
+  used = 0;
+  collective = place(collective);
+  if (!transport->unsupported(collective, CallMode::blocking).empty()) return;
+  write(*stream, collective, round);
+  transport->collective(collective, CallMode::blocking)->run(*stream);
+  EXPECT_FALSE(is_found(collective, round));
+  auto* const output = static_cast<int*>(collective.output);
+  auto values = device::download(output, 2 * length, *stream);
+  std::rotate(values.begin(), values.begin() + length, values.end());
+  stream->copy(output, values.data(), values.size() * sizeof(int));
+  EXPECT_TRUE(is_found(collective, round));
 }
 
 TEST_P(EveryCollective, TakesEveryTypeAndReduction) {
@@ -189,13 +250,14 @@ TEST_P(EveryCollective, FindsWhatIsRepeated) {
   const auto repeat = [&](Collective collective) {
     if (rank != damaged_rank(collective.operation, ranks)) return;
     collective.shape.rank = (rank + 1) % ranks;
-    const auto unused = allocate(static_cast<std::size_t>(ranks) * length * sizeof(int));
+    const auto unused = allocate(collective.description().output(collective.shape) * sizeof(int));
     collective.output = unused.data();
     write(*stream, collective, round);
     stream->wait();
   };
   expect_found(repeat, nothing, [&](const transport::OperationDescription& description) {
-    return description.input({.rank = 0, .ranks = ranks, .root = ranks - 1, .count = length}) > 0;
+    return !description.rooted ||
+           description.input({.rank = 0, .ranks = ranks, .root = ranks - 1, .count = length}) > 0;
   });
 }
 

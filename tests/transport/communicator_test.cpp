@@ -47,6 +47,33 @@ TEST(Communicator, FirstIsTheLowestRankThatHasSomethingToSay) {
   EXPECT_EQ(world.first("rank " + std::to_string(world.rank())), "rank 0");
 }
 
+TEST(Communicator, NeighborsInAGridAreThoseOfMpi) {
+  const Communicator world(MPI_COMM_WORLD);
+  for (const std::size_t dimensions : {1, 2, 3}) {
+    for (const bool periodic : {false, true}) {
+      const Grid grid{.extents = balanced_extents(world.size(), dimensions), .periodic = periodic};
+      const Communicator cartesian = world.cartesian(grid);
+      std::vector<int> expected;
+      for (std::size_t dimension = 0; dimension < dimensions; ++dimension) {
+        int before = 0;
+        int after = 0;
+        CALL_MPI(MPI_Cart_shift, cartesian.handle(), static_cast<int>(dimension), 1, &before, &after);
+        for (const int rank : {before, after}) expected.push_back(rank == MPI_PROC_NULL ? Grid::no_rank : rank);
+      }
+      EXPECT_EQ(grid.neighbors(world.rank()), expected) << dimensions << " dimensions, periodic: " << periodic;
+    }
+  }
+}
+
+TEST(Communicator, AGridIsAsEqualAsPossible) {
+  EXPECT_EQ(balanced_extents(6, 1), (std::vector{6}));
+  EXPECT_EQ(balanced_extents(7, 2), (std::vector{7, 1}));
+  EXPECT_EQ(balanced_extents(16, 2), (std::vector{4, 4}));
+  EXPECT_EQ(balanced_extents(24, 3), (std::vector{4, 3, 2}));
+  EXPECT_EQ(balanced_extents(51, 3), (std::vector{17, 3, 1}));
+  EXPECT_EQ(balanced_extents(1, 3), (std::vector{1, 1, 1}));
+}
+
 TEST(Communicator, NodeHoldsTheRanksOfOneMachine) {
   const Communicator world(MPI_COMM_WORLD);
   EXPECT_EQ(world.node().size(), world.size());  // tests run on one machine

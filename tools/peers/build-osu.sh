@@ -22,6 +22,9 @@ for program in pt2pt/standard/osu_latency pt2pt/standard/osu_bw pt2pt/standard/o
   collective/blocking/osu_reduce collective/blocking/osu_reduce_scatter \
   collective/blocking/osu_reduce_scatter_block collective/blocking/osu_scatter \
   collective/blocking/osu_scatterv \
+  collective/neighborhood/osu_neighbor_allgather collective/neighborhood/osu_neighbor_allgatherv \
+  collective/neighborhood/osu_neighbor_alltoall collective/neighborhood/osu_neighbor_alltoallv \
+  collective/neighborhood/osu_neighbor_alltoallw \
   one-sided/osu_put_latency one-sided/osu_get_latency \
   one-sided/osu_acc_latency one-sided/osu_get_acc_latency one-sided/osu_fop_latency \
   one-sided/osu_cas_latency one-sided/osu_put_bw one-sided/osu_get_bw one-sided/osu_put_bibw; do

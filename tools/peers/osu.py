@@ -17,6 +17,9 @@ buffer for input and one for output: write --out-of-place where commlens has the
 f32 or i32 where a reduction has f64. Sizes of reduce-scatter are of the whole array there, and of a
 block here: with 2 ranks --bytes 4:4M is compared with OSU's 8:8M.
 
+Those of neighbors have a periodic grid of one dimension, on 3 ranks or more: write --dimensions 1
+--periodic. In more dimensions ranks on the diagonals are neighbors to OSU, and not to MPI.
+
 The one-sided programs are asked for the same window and synchronization as commlens. Their
 accumulates are of --dtype u8 (MPI_CHAR there), i32 or f32; osu_get_acc_latency's of u8 alone.
 """
@@ -53,6 +56,11 @@ _COLLECTIVES = {
     "alltoall": "osu_alltoall",
     "alltoallv": "osu_alltoallv",
     "alltoallw": "osu_alltoallw",
+    "neighbor-allgather": "osu_neighbor_allgather",
+    "neighbor-allgatherv": "osu_neighbor_allgatherv",
+    "neighbor-alltoall": "osu_neighbor_alltoall",
+    "neighbor-alltoallv": "osu_neighbor_alltoallv",
+    "neighbor-alltoallw": "osu_neighbor_alltoallw",
 }
 _ONE_SIDED = {
     "put-latency": "osu_put_latency",
@@ -87,6 +95,8 @@ _OPERATIONS = {
     "bandwidth": f"window of {_WINDOW} messages",
     "bidirectional-bandwidth": f"window of {_WINDOW} messages each way",
 }
+# Of the programs of neighbors.
+_ABOUT_GRID = re.compile(r"Dimensions size = [\d ]{1,99}|Time took to create [ -~]{1,99}", re.ASCII)
 _VERSION = re.compile(r"#.* v(\d[\w.]{0,20})\s*", re.ASCII)  # OSU MPI Latency Test v7.4
 _NUMBER = r"\d{1,15}(?:\.\d{1,9})?"
 _LINE = re.compile(rf"(\d{{1,15}})\s+({_NUMBER})", re.ASCII)
@@ -99,6 +109,8 @@ def plan(request: Request) -> Plan:
     extra: tuple[str, ...] = ("dtype", "out-of-place") if request.benchmark in _COLLECTIVES else ()
     if request.benchmark in _ONE_SIDED:
         extra = ("window-creation", "synchronization", "dtype")
+    if _is_of_neighbors(request):
+        extra = ("dtype", "dimensions", "periodic")
     request.only("bytes", "repeat", "batches", "warmup", "transport", "memory", "timing", *extra)
     request.needed("batches", _SINGLE_MEAN)
     request.fixed(timing="batch", batches="1")
@@ -132,6 +144,23 @@ def _versions(line: str) -> Mapping[str, str]:
     return {_NAME: version[1]} if version else {}
 
 
+def _is_of_neighbors(request: Request) -> bool:
+    return request.benchmark.startswith("neighbor-")
+
+
+def _of_grid(request: Request) -> list[str]:
+    """A periodic grid of one dimension. Raises CommlensError for what OSU does not do."""
+    if not _is_of_neighbors(request):
+        return []
+    request.needed("dimensions", "write --dimensions 1")
+    request.fixed(dimensions="1")
+    if "periodic" not in request.options:
+        raise CommlensError("--periodic is missing, for OSU: its grids are periodic")
+    if request.ranks < 3:
+        raise CommlensError(f"{request.ranks} ranks: OSU's grids have 3 or more; add --ranks 3")
+    return ["-N", "cart:1:1"]
+
+
 def _of_collective(request: Request) -> list[str]:
     """What is combined, and all columns. Raises CommlensError for what OSU does not do."""
     if request.benchmark not in _COLLECTIVES:
@@ -141,7 +170,7 @@ def _of_collective(request: Request) -> list[str]:
     if request.benchmark not in _REDUCTIONS:
         if request.options.text("dtype") not in (None, "", "u8"):
             raise CommlensError("--dtype: OSU sends bytes; leave it out")
-        return ["-f"]
+        return [*_of_grid(request), "-f"]
     name = request.needed("dtype", f"write one of: {', '.join(_TYPES)}")
     if name not in _TYPES:
         raise CommlensError(f"--dtype {name}: for OSU write one of: {', '.join(_TYPES)}")
@@ -207,6 +236,8 @@ def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterato
     for line in lines:
         if not line or line.startswith("#"):
             continue
+        if _is_of_neighbors(request) and _ABOUT_GRID.fullmatch(line.strip()):
+            continue
         match = layout.fullmatch(line)
         if match is None:
             said = f"{program} has printed '{line[:80]}', which is no size with a figure"
@@ -229,6 +260,9 @@ def _of_size(request: Request, size: int, printed: float) -> Figures:
         parameters: dict[str, object] = {"count": count, "bytes": size, "dtype": dtype}
         if benchmark in _IN_PLACE_OR_NOT or benchmark == "broadcast":
             parameters["in_place"] = benchmark == "broadcast"
+        if _is_of_neighbors(request):
+            grid = {"dimensions": 1, "grid_of_ranks": f"{request.ranks}", "periodic": True}
+            parameters.update(grid)
         return Figures(parameters, [1e-6 * printed], {})
     if benchmark == "latency":
         return Figures({"bytes": size, "pairs": 1}, [2e-6 * printed], {"latency_us": [printed]})

@@ -75,17 +75,29 @@ Verdict expect_all_wait(Run& run, std::size_t round) {
   return {.elements = 1, .error = fmt::format("it left {:.1f} us before rank {} came", 1e6 * (late_came - left), late)};
 }
 
-/// What the hardware needs: copies from each rank to the next one, or between each rank and the root.
+/// To whom a rank copies, of those with whom it communicates.
+int copy_peer(const transport::OperationDescription& operation, const Shape& shape) {
+  if (operation.rooted) return shape.root;
+  int peer = (shape.rank + 1) % shape.ranks;
+  if (!operation.of_neighbors) return peer;
+  for (const int neighbor : shape.grid.neighbors(shape.rank)) {
+    if (neighbor != transport::Grid::no_rank && neighbor != shape.rank) peer = neighbor;
+  }
+  return peer;
+}
+
+/// What the hardware needs: copies from each rank to the next one or to a neighbor, or between each rank and the root.
 std::vector<CeilingRequest> ceilings(const Collective& collective) {
   const auto& operation = collective.description();
   const Shape& shape = collective.shape;
   const std::size_t total = operation.total(shape) * size_of(collective.type);
   if (total == 0) return {};
   const double part = operation.bus_factor.of(shape.ranks);
-  if (!operation.rooted) return {CopyCeiling{.bytes = total, .copies = part, .peer = (shape.rank + 1) % shape.ranks}};
+  const int peer = copy_peer(operation, shape);
+  if (!operation.rooted) return {CopyCeiling{.bytes = total, .copies = part, .peer = peer}};
   const bool of_blocks = part < 1;
   return {CopyCeiling{.bytes = of_blocks ? total / static_cast<std::size_t>(shape.ranks) : total,
-                      .peer = shape.root,
+                      .peer = peer,
                       .takes_part = !shape.is_root()}};
 }
 

@@ -1,6 +1,7 @@
 #include "benchmarks/collectives/options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -10,6 +11,10 @@
 namespace commlens::collectives {
 
 namespace {
+
+constexpr std::size_t most_dimensions = 3;
+
+std::string text_of(const std::vector<int>& extents) { return fmt::format("{}", fmt::join(extents, "x")); }
 
 /// Of an option that the record has only where it is given.
 template <NamedEnum Enum>
@@ -34,7 +39,7 @@ std::size_t CollectiveOptions::default_count() const {
 
 void CollectiveOptions::describe(OptionSet& options) {
   if (has_data()) {
-    const std::string what = has_blocks() ? "block" : "array";
+    const std::string what = has_blocks() || operation->of_neighbors ? "block" : "array";
     auto& counted = options.add("count", count, "elements of the " + what + " (where --bytes is not given)");
     counted.role(measure::Role::derived)
         .shown_as([this] {
@@ -67,10 +72,26 @@ void CollectiveOptions::describe(OptionSet& options) {
   if (operation->has_counts) {
     options.add("counts", counts, "elements of each rank's block").shown_as(usual(counts, Counts::equal));
   }
+  if (operation->of_neighbors) describe_grid(options);
   options.add("call", call, "MPI_X, MPI_Ix and MPI_Wait, or MPI_X_init, MPI_Start and MPI_Wait")
       .shown_as(usual(call, CallMode::blocking));
   options.add("compute", compute, "computation between the call and its wait, as long as the operation takes alone")
       .shown_as([this] { return compute ? std::string(name(*compute)) : "none"; });
+}
+
+void CollectiveOptions::describe_grid(OptionSet& options) {
+  options.add("dimensions", dimensions, "of the grid of ranks: 1, 2 or 3 (where --grid-of-ranks is not given)")
+      .shown_as([this] { return dimensions > 0 ? std::to_string(dimensions) : "2, or those of --grid-of-ranks"; })
+      .recorded_as([this] { return static_cast<std::int64_t>(dimensions); });
+  options
+      .add_text(
+          "grid-of-ranks", [this](const std::string& text) { grid_of_ranks = text; },
+          [this] { return grid_of_ranks.empty() ? "as equal as possible" : grid_of_ranks; },
+          "ranks in each dimension: 6, 2x3 or 1x2x3")
+      .recorded_as([this] { return text_of(grid.extents); })
+      .role(grid_of_ranks.empty() ? measure::Role::derived : measure::Role::setting);
+  options.add_flag("periodic", "non-periodic", grid.periodic,
+                   "whether the first and the last rank of a dimension are neighbors");
 }
 
 void CollectiveOptions::resolve(int ranks) {
@@ -85,7 +106,32 @@ void CollectiveOptions::resolve(int ranks) {
     throw UsageError("compute", std::string(name(*compute)),
                      "a blocking call leaves no time for it: use --call nonblocking");
   }
+  if (operation->of_neighbors) resolve_grid(std::max(ranks, 1));
   if (has_data()) resolve_sizes(ranks);
+}
+
+void CollectiveOptions::resolve_grid(int ranks) {
+  if (dimensions > most_dimensions) throw UsageError("dimensions", std::to_string(dimensions), "write 1, 2 or 3");
+  if (grid_of_ranks.empty()) {
+    if (dimensions == 0) dimensions = 2;
+    grid.extents = transport::balanced_extents(ranks, dimensions);
+    return;
+  }
+  const auto extents = parse_extents("grid-of-ranks", grid_of_ranks);
+  double product = 1;
+  for (const std::size_t extent : extents) product *= static_cast<double>(extent);
+  if (extents.size() > most_dimensions || product != ranks) {
+    const auto fitting = transport::balanced_extents(ranks, std::min(extents.size(), most_dimensions));
+    throw UsageError(
+        "grid-of-ranks", grid_of_ranks,
+        fmt::format("write up to 3 numbers whose product is the {} ranks, such as {}", ranks, text_of(fitting)));
+  }
+  if (dimensions > 0 && dimensions != extents.size()) {
+    throw UsageError("dimensions", std::to_string(dimensions),
+                     fmt::format("--grid-of-ranks {} has {}: leave one of the two out", grid_of_ranks, extents.size()));
+  }
+  dimensions = extents.size();
+  grid.extents.assign(extents.begin(), extents.end());
 }
 
 void CollectiveOptions::resolve_sizes(int ranks) {
@@ -133,7 +179,8 @@ Shape CollectiveOptions::shape(int rank, int ranks) const {
           .ranks = ranks,
           .root = static_cast<int>(root),
           .count = has_data() ? bytes.largest() / size_of(type) : 0,
-          .counts = counts.value_or(Counts::equal)};
+          .counts = counts.value_or(Counts::equal),
+          .grid = grid};
 }
 
 std::size_t CollectiveOptions::elements_in_place(const Shape& shape) const {

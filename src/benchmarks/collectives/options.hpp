@@ -49,13 +49,18 @@ struct CollectiveOptions {
   std::optional<Reduction> reduction;
   std::size_t root = 0;
   std::optional<Counts> counts;
+  std::size_t dimensions = 0;  ///< of the grid; 0: not given
+  std::string grid_of_ranks;   ///< as the user wrote it; empty: as equal as possible
+  transport::Grid grid;        ///< its extents: once resolved
   std::optional<CallMode> call;
   std::optional<Compute> compute;  ///< between the call and its wait
 
  private:
   [[nodiscard]] bool has_blocks() const;
   [[nodiscard]] std::size_t default_count() const;
+  void describe_grid(OptionSet& options);
   void resolve_sizes(int ranks);
+  void resolve_grid(int ranks);
 
   bool sized_by_count_ = true;
   std::string rounded_;  ///< what the user is told

@@ -60,6 +60,31 @@ def test_what_a_library_lacks_is_skipped(words: str, reason: str, tmp_path: Path
     assert record.status == "skipped" and reason in record.reason
 
 
+def test_blocks_that_a_library_exchanges_are_skipped(tmp_path: Path) -> None:
+    """Open MPI up to 5.0 does so in non-blocking calls; a library that does not is measured."""
+    words = "neighbor-alltoall --dimensions 1 --periodic --call nonblocking --bytes 64"
+    native(tmp_path, 2, words, "--transport mpi --record records.jsonl", *BRIEFLY)
+    (record,) = records_in(tmp_path / "records.jsonl")
+    if record.status == "skipped":
+        assert "the neighbor on both sides (nonblocking MPI_Neighbor_alltoall)" in record.reason
+    else:
+        assert record.status == "ok" and record.validation.status == "passed"
+
+
+def test_neighbors_in_a_grid(tmp_path: Path) -> None:
+    words = "--grid-of-ranks 1x2x2 --bytes 64:128 --transport mpi --format osu"
+    output = ran(tmp_path, 4, "neighbor-alltoallv", words, *BRIEFLY).output
+    assert "\n# OSU MPI Neighborhood All-to-Allv Latency Test v7.4\n" in output
+    rows = [line.split() for line in output.splitlines() if line and not line.startswith("#")]
+    assert [row[0] for row in rows] == ["64", "128"]
+    first, _ = records_in(tmp_path / "records.jsonl")
+    shown = ("dimensions", "grid_of_ranks", "periodic")
+    assert [first.parameters[name] for name in shown] == [3, "1x2x2", False]
+    rate = first.statistics["algorithm_bandwidth_GBps"].max
+    received = 1e9 * rate * min(first.samples.values_s)
+    assert received == pytest.approx(2 * 64)  # each rank has one neighbor in two dimensions
+
+
 def test_a_hypercube_of_three_ranks_is_skipped(tmp_path: Path) -> None:
     words = "hypercube --bytes 64 --transport mpi --record records.jsonl"
     assert native(tmp_path, 3, words).status == NOTHING_RAN

@@ -125,12 +125,13 @@ def plan(request: Request) -> Plan:
     if not sizes <= {least << power for power in range(61)}:
         text = request.options.text("bytes")
         raise CommlensError(f"--bytes {text}: OSU doubles the size; write such as 1,8,64 or 8:4M")
+    asked = [*_of_collective(request), *_of_one_sided(request)]
     name = _PROGRAMS[request.benchmark]
     program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
     range_ = f"{factor * least}:{factor * most}"
     command = [str(program), "-m", range_, "-i", str(repeat), "-x", str(warmup)]
     return Plan(
-        command=[*command, *_of_collective(request), *_of_one_sided(request)],
+        command=[*command, *asked],
         harness=Harness(timing="batch", repeat=repeat, warmup=warmup, batches=1),
         operation=_operation(request),
         cases=len(sizes),

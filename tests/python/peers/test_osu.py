@@ -117,6 +117,20 @@ def test_an_allreduce_without_its_slowest_rank_is_refused(home: Path) -> None:
     assert "which is no size" in refusal(1, "osu.py", "allreduce", *options)
 
 
+def test_neighbors_are_those_of_a_ring(home: Path, tmp_path: Path) -> None:
+    words, path = tmp_path / "words", tmp_path / "records.jsonl"
+    about = "Dimensions size = 4 \nTime took to create topology graph:143.857500 us.\n"
+    printing(home / "printed", about + ALLREDUCE)
+    program(home / "osu_neighbor_alltoall", f'echo "$@" > {words}; exec {home / "printed"}')
+    ring = ("--bytes", 4, "--dimensions", 1, "--periodic", "--expect-ranks", 4, *OPTIONS)
+    ended = run("osu.py", "neighbor-alltoall", *ring, "--record", path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert words.read_text().split()[-3:] == ["-N", "cart:1:1", "-f"]
+    (record,) = load([path]).records
+    shown = {name: record.parameters[name] for name in ("dimensions", "grid_of_ranks", "periodic")}
+    assert shown == {"dimensions": 1, "grid_of_ranks": "4", "periodic": True}
+
+
 def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:
     printing(home / "osu_latency", LATENCY)
     path = tmp_path / "records.jsonl"

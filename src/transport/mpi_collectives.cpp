@@ -132,6 +132,15 @@ bool tells_neighbors_apart(Operation operation, CallMode mode) {
   return received[0] == sent[1] && received[1] == sent[0];
 }
 
+std::string sides_unsupported(const Collective& collective, CallMode mode) {
+  const bool is_repeated = is_neighbor_alltoall(collective.operation) && collective.shape.grid.repeats_neighbors();
+  if (!is_repeated || tells_neighbors_apart(collective.operation, mode)) return {};
+  return fmt::format(
+      "{} exchanges the two blocks of a rank that is the neighbor on both sides ({} {}): use a grid that is not "
+      "periodic, or 3 ranks or more in each dimension",
+      mpi_library(), name(mode), collective.description().call);
+}
+
 }  // namespace
 
 std::string mpi_unsupported(const Collective& collective, CallMode mode) {
@@ -165,14 +174,7 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode) {
 #if !COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
   if (mode == CallMode::persistent) return "this MPI library has no persistent collectives (MPI 4)";
 #endif
-  const bool is_repeated = is_neighbor_alltoall(collective.operation) && collective.shape.grid.repeats_neighbors();
-  if (is_repeated && !tells_neighbors_apart(collective.operation, mode)) {
-    return fmt::format(
-        "{} exchanges the two blocks of a rank that is the neighbor on both sides ({} {}): use a grid that is not "
-        "periodic, or 3 ranks or more in each dimension",
-        mpi_library(), name(mode), call);
-  }
-  return {};
+  return sides_unsupported(collective, mode);
 }
 
 MpiCollective::MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode)

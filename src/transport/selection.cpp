@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "transport/libfabric.hpp"
+#include "transport/mpi_library.hpp"
 #include "transport/ucx_log.hpp"
 
 namespace commlens::transport {
@@ -22,8 +23,9 @@ namespace {
 class ToolInterface {
  public:
   ToolInterface() {
+    // MPI's own level: Open MPI 4 takes a lower one for that of all its calls, and locks nothing from then on.
     int provided = MPI_THREAD_SINGLE;
-    is_usable_ = MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+    is_usable_ = MPI_T_init_thread(native(provided_thread_level()), &provided) == MPI_SUCCESS;
   }
   ToolInterface(ToolInterface&&) = delete;
   ~ToolInterface() {

@@ -10,10 +10,17 @@ namespace {
 constexpr Fact median_pair_bandwidth_GBps{"median_pair_bandwidth_GBps", unit::GBps,
                                           "with --matrix: the median of the bandwidths of all pairs"};
 
-using BandwidthOptions = WithMatrix<WindowOptions>;
+struct LaidOutWindowOptions : WindowOptions {
+  void describe(OptionSet& options) {
+    WindowOptions::describe(options);
+    layout.describe(options);
+  }
+  [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const { return estimate(window); }
+};
+using BandwidthOptions = WithMatrix<LaidOutWindowOptions>;
 
 void bandwidth(Run& run, const BandwidthOptions& options) {
-  Pair pair(run, options);
+  Pair pair(run, options, options.window);
   Window window(run, pair, options.window);
   const auto messages = static_cast<double>(options.window);
   Measurement measurement{.operation = options.operation(),

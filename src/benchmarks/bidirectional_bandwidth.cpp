@@ -1,5 +1,6 @@
 // Windows of messages in both directions at once: the definition of osu_bibw in the OSU micro-benchmarks 7.
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "benchmarks/point_to_point.hpp"
@@ -7,13 +8,20 @@
 namespace commlens {
 namespace {
 
-void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
+struct BothWaysOptions : WindowOptions {
+  void resolve(int ranks, const std::vector<std::string>& hosts) {
+    if (call == CallMode::blocking) {
+      throw UsageError("call", std::string(name(*call)),
+                       "both ranks would wait in MPI_Send for each other; write nonblocking or persistent");
+    }
+    WindowOptions::resolve(ranks, hosts);
+  }
+};
+
+void bidirectional_bandwidth(Run& run, const BothWaysOptions& options) {
   Pair pair(run, options);
-  const auto messages_of = [&](const device::Buffer& buffer) {
-    return std::vector<transport::Message>(pair.waits() ? 0 : options.window,
-                                           {pair.peer(), buffer.data(), pair.bytes()});
-  };
-  const auto exchange = run.transport().exchange(messages_of(pair.outgoing()), messages_of(pair.incoming()));
+  const std::size_t count = pair.waits() ? 0 : options.window;
+  const auto exchange = pair.exchange(count, count);
   const auto messages = static_cast<double>(options.window);
   run.measure({.operation = options.operation() + " each way",
                .reset = [&](std::size_t round) { pair.reset(round); },
@@ -25,7 +33,7 @@ void bidirectional_bandwidth(Run& run, const WindowOptions& options) {
 }
 
 BENCHMARK("bidirectional-bandwidth", "windows of messages in both directions at once (osu_bibw)",
-          bidirectional_bandwidth, WindowOptions, .metrics = {bandwidth_GBps},
+          bidirectional_bandwidth, BothWaysOptions, .metrics = {bandwidth_GBps},
           .classic = {osu_pairs("Bi-Directional Bandwidth Test", {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}})});
 
 }  // namespace

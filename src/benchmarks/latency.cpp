@@ -1,6 +1,12 @@
 // Half the round trip of a blocking ping-pong: the definition of osu_latency in the OSU micro-benchmarks 7.
 #include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "benchmarks/forked_children.hpp"
 #include "benchmarks/pair_matrix.hpp"
 #include "benchmarks/point_to_point.hpp"
 
@@ -11,23 +17,77 @@ constexpr Metric latency_us{"latency_us", unit::us, Better::lower, "half the rou
 constexpr Fact median_pair_latency_us{"median_pair_latency_us", unit::us,
                                       "with --matrix: the median of the latencies of all pairs"};
 
-using LatencyOptions = WithMatrix<PairOptions>;
+struct PingPongOptions : PairOptions {
+  std::size_t forks = 0;
+
+  void describe(OptionSet& options) {
+    PairOptions::describe(options);
+    describe_call(options, CallMode::blocking);
+    layout.describe(options);
+    options.add("forks", forks, "children that each rank forks after MPI's initialization, and that sleep")
+        .shown_as([this] { return forks > 0 ? std::to_string(forks) : "none"; })
+        .recorded_as([this]() -> std::optional<measure::Value> {
+          if (forks == 0) return std::nullopt;
+          return static_cast<std::int64_t>(forks);
+        });
+  }
+
+  void resolve(int ranks, const std::vector<std::string>& hosts) {
+    constexpr std::size_t most = 1024;
+    if (forks > most) throw UsageError("forks", std::to_string(forks), "write at most " + std::to_string(most));
+    PairOptions::resolve(ranks, hosts);
+  }
+
+  [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const { return estimate(1); }
+};
+
+using LatencyOptions = WithMatrix<PingPongOptions>;
+
+/// A message there and one back: what latency repeats.
+class PingPong {
+ public:
+  PingPong(Run& run, Pair& pair) : run_(run), pair_(pair) { prepare(); }
+
+  /// Again where the rank has met another one.
+  void prepare() {
+    sending_.reset();
+    receiving_.reset();
+    if (pair_.waits() || !pair_.has_form()) return;
+    sending_ = pair_.exchange(1, 0);
+    receiving_ = pair_.exchange(0, 1);
+  }
+
+  void operate() {
+    if (pair_.waits()) return;
+    if (pair_.first()) send();
+    receive();
+    if (!pair_.first()) send();
+  }
+
+ private:
+  void send() { sending_ ? sending_->run(run_.stream()) : pair_.send(); }
+  void receive() { receiving_ ? receiving_->run(run_.stream()) : pair_.receive(); }
+
+  Run& run_;
+  Pair& pair_;
+  std::unique_ptr<transport::Exchange> sending_;
+  std::unique_ptr<transport::Exchange> receiving_;
+};
 
 void latency(Run& run, const LatencyOptions& options) {
+  const ForkedChildren children(options.forks);
   Pair pair(run, options);
+  PingPong ping_pong(run, pair);
   Measurement measurement{.operation = "round trip",
                           .reset = [&](std::size_t round) { pair.reset(round); },
-                          .operate =
-                              [&] {
-                                if (pair.waits()) return;
-                                if (pair.first()) pair.send();
-                                pair.receive();
-                                if (!pair.first()) pair.send();
-                              },
+                          .operate = [&] { ping_pong.operate(); },
                           .verify = [&](std::size_t round) { return pair.verify(round); },
                           .repetition = ping_pong_repetition(pair.bytes()),
                           .metrics = {latency_us(0.5)}};
-  if (options.matrix) survey_pairs(run, pair, options, {.median = median_pair_latency_us}, measurement);
+  if (options.matrix) {
+    const PairSurvey survey{.median = median_pair_latency_us, .prepare = [&] { ping_pong.prepare(); }};
+    survey_pairs(run, pair, options, survey, measurement);
+  }
   measurement.ceilings = {pair.ceiling(2)};
   run.measure(measurement);
 }

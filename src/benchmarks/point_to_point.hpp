@@ -15,11 +15,14 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "benchmarks/message_layout.hpp"
 #include "benchmarks/pairing.hpp"
 #include "harness/benchmark.hpp"
 #include "harness/pattern.hpp"
 
 namespace commlens {
+
+using transport::CallMode;
 
 inline constexpr std::size_t small_message = 8192;  ///< bytes; OSU repeats messages up to this size more often
 
@@ -36,6 +39,8 @@ struct PairOptions {
   std::size_t pairs = 1;
   std::optional<PairsAcross> across;
   bool matrix = false;
+  std::optional<CallMode> call;
+  LayoutOptions layout;  ///< of benchmarks with --layout; contiguous in others
 
   void describe(OptionSet& options) {
     options.add("bytes", bytes, "size or sizes of a message: 4096, 8:1G (times 2), 8:1G:x8");
@@ -51,9 +56,19 @@ struct PairOptions {
                 "which ranks make a pair: two of a node, or rank i of a node with rank i of the next one; others wait");
   }
 
+  /// For the benchmarks that send and receive messages. `usual` is what the record does not say.
+  void describe_call(OptionSet& options, CallMode usual) {
+    usual_call = usual;
+    options
+        .add("call", call,
+             "MPI_Send and MPI_Recv; MPI_Isend and MPI_Irecv; or MPI_Send_init, MPI_Recv_init and MPI_Startall")
+        .shown_as([this] { return std::string(name(call.value_or(usual_call))); });
+  }
+
   /// `hosts` are by rank; empty: not known yet.
   void resolve(int ranks, const std::vector<std::string>& hosts) {
     const auto count = static_cast<int>(pairs);
+    layout.resolve(bytes);
     host_of = hosts;
     if (matrix) {
       require_matrix(ranks);
@@ -109,6 +124,22 @@ struct PairOptions {
     if (to) throw UsageError("to", std::string(name(*to)), fix);
   }
 
+  /// Nothing: the usual one, which every transport has.
+  [[nodiscard]] std::optional<transport::MessageForm> form() const {
+    transport::MessageForm form{.call = call.value_or(usual_call), .blocks = layout.blocks(bytes)};
+    if (form.call == usual_call && form.blocks.bytes == 0) return std::nullopt;
+    return form;
+  }
+
+  /// With `messages` that are under way at the same time.
+  [[nodiscard]] MemoryEstimate estimate(std::size_t messages) const {
+    const auto data = static_cast<double>(bytes.largest());
+    const double packed = layout.packs() ? data * static_cast<double>(messages) : 0;
+    return {.buffers = 2 * (static_cast<double>(layout.extent(bytes.largest())) + packed), .operation = 2 * data};
+  }
+
+  CallMode usual_call = CallMode::blocking;
+
   // By resolve():
   std::vector<RankPair> chosen;
   std::vector<std::string> host_of;  ///< by rank; empty: not known yet
@@ -123,6 +154,7 @@ struct WindowOptions : PairOptions {
   void describe(OptionSet& options) {
     PairOptions::describe(options);
     options.add("window", window, "messages under way at the same time");
+    describe_call(options, CallMode::nonblocking);
   }
 
   void resolve(int ranks, const std::vector<std::string>& hosts) {
@@ -137,12 +169,22 @@ struct WindowOptions : PairOptions {
 /// This rank's half of a pair. A rank that is in none has nothing to do.
 class Pair {
  public:
-  Pair(Run& run, const PairOptions& options)
+  /// At most `messages` are under way at the same time. Throws Unsupported where the transport has none of their form.
+  Pair(Run& run, const PairOptions& options, std::size_t messages = 1)
       : run_(run),
         bytes_(options.bytes),
+        form_(options.form()),
         partner_(options.partner_of(run.rank())),
-        outgoing_(run.buffer(options.bytes)),
-        incoming_(run.buffer(options.bytes)) {}
+        outgoing_(run.buffer(options.layout.extent(bytes_))),
+        incoming_(run.buffer(options.layout.extent(bytes_))) {
+    if (options.layout.has_gaps()) places_ = options.layout.places(bytes_);
+    if (options.layout.packs()) {
+      packed_out_ = run.buffer(messages * bytes_);
+      packed_in_ = run.buffer(messages * bytes_);
+    }
+    const std::string reason = form_ ? run.transport().form_unsupported(*form_) : "";
+    if (!reason.empty()) throw Unsupported(reason);
+  }
 
   void meet(const Partner& partner) { partner_ = partner; }
 
@@ -151,11 +193,30 @@ class Pair {
   [[nodiscard]] bool second() const { return !waits() && !first(); }
   [[nodiscard]] int peer() const { return partner_.rank; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  [[nodiscard]] const device::Buffer& outgoing() const { return outgoing_; }
-  [[nodiscard]] const device::Buffer& incoming() const { return incoming_; }
+  [[nodiscard]] bool has_form() const { return form_.has_value(); }
 
-  void send() { run_.transport().send(outgoing_.data(), bytes_, peer(), run_.stream()); }
-  void receive() { run_.transport().receive(incoming_.data(), bytes_, peer(), run_.stream()); }
+  void send() {
+    pack(run_.stream(), 1);
+    run_.transport().send(out(0), bytes_, peer(), run_.stream());
+  }
+  void receive() {
+    run_.transport().receive(in(0), bytes_, peer(), run_.stream());
+    unpack(run_.stream(), 1);
+  }
+
+  /// So many messages to the other rank, and from it. Must not outlive the pair.
+  [[nodiscard]] std::unique_ptr<transport::Exchange> exchange(std::size_t sends, std::size_t receives) {
+    std::vector<transport::Message> outgoing;
+    std::vector<transport::Message> incoming;
+    for (std::size_t i = 0; i < sends; ++i) outgoing.push_back({peer(), out(i), bytes_});
+    for (std::size_t i = 0; i < receives; ++i) incoming.push_back({peer(), in(i), bytes_});
+    auto exchange = form_ ? run_.transport().exchange_in_form(outgoing, incoming, *form_)
+                          : run_.transport().exchange(outgoing, incoming);
+    if (!packs()) return exchange;
+    return packed(
+        std::move(exchange), [this, sends](device::Stream& stream) { pack(stream, sends); },
+        [this, receives](device::Stream& stream) { unpack(stream, receives); });
+  }
 
   /// The least that the hardware needs for so many messages from the first rank to the second; both ways if so.
   [[nodiscard]] CopyCeiling ceiling(double messages, bool both_ways = false) const {
@@ -173,19 +234,45 @@ class Pair {
   }
 
   [[nodiscard]] Verdict verify(std::size_t round) {
-    return waits() ? Verdict{} : pattern::expect_bytes(run_.stream(), incoming_, message(round, peer()));
+    if (waits()) return {};
+    if (places_) return expect_blocks(run_.stream(), *places_, incoming_, message(round, peer()));
+    return pattern::expect_bytes(run_.stream(), incoming_, message(round, peer()));
   }
 
  private:
+  [[nodiscard]] bool packs() const { return packed_out_.data() != nullptr; }
+  /// Where a message is sent from, and received.
+  [[nodiscard]] std::byte* out(std::size_t message) const {
+    return packs() ? packed_out_.as<std::byte>() + message * bytes_ : outgoing_.as<std::byte>();
+  }
+  [[nodiscard]] std::byte* in(std::size_t message) const {
+    return packs() ? packed_in_.as<std::byte>() + message * bytes_ : incoming_.as<std::byte>();
+  }
+
+  void pack(device::Stream& stream, std::size_t messages) {
+    for (std::size_t i = 0; packs() && i < messages; ++i) {
+      copy_blocks(stream, *places_, outgoing_.data(), out(i), bytes_, BlockCopy::pack);
+    }
+  }
+  void unpack(device::Stream& stream, std::size_t messages) {
+    for (std::size_t i = 0; packs() && i < messages; ++i) {
+      copy_blocks(stream, *places_, incoming_.data(), in(i), bytes_, BlockCopy::unpack);
+    }
+  }
+
   [[nodiscard]] std::uint64_t message(std::size_t round, int sender) const {
     return pattern::seed(bytes_, round, static_cast<std::uint64_t>(sender));
   }
 
   Run& run_;
   std::size_t bytes_;
+  std::optional<transport::MessageForm> form_;
+  std::optional<BlockPlaces> places_;  ///< of messages with gaps
   Partner partner_;
   device::Buffer outgoing_;
   device::Buffer incoming_;
+  device::Buffer packed_out_;  ///< where the application packs
+  device::Buffer packed_in_;
 };
 
 /// A window of messages one way, answered by a short one: what bandwidth and message-rate repeat.
@@ -200,8 +287,7 @@ class Window {
   void prepare() {
     exchange_.reset();
     if (pair_.waits()) return;
-    exchange_ = run_.transport().exchange(messages_if(pair_.first(), pair_.outgoing()),
-                                          messages_if(pair_.second(), pair_.incoming()));
+    exchange_ = pair_.exchange(pair_.first() ? messages_ : 0, pair_.second() ? messages_ : 0);
   }
 
   void operate() {
@@ -219,11 +305,6 @@ class Window {
   [[nodiscard]] Verdict verify(std::size_t round) { return pair_.second() ? pair_.verify(round) : Verdict{}; }
 
  private:
-  [[nodiscard]] std::vector<transport::Message> messages_if(bool wanted, const device::Buffer& buffer) const {
-    if (!wanted) return {};
-    return std::vector<transport::Message>(messages_, {pair_.peer(), buffer.data(), pair_.bytes()});
-  }
-
   Run& run_;
   Pair& pair_;
   std::size_t messages_;

@@ -25,8 +25,10 @@ namespace {
 template <class Messages>
 class MpiExchange final : public Exchange {
  public:
-  MpiExchange(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives)
-      : messages_(communicator, sends, receives) {}
+  template <class... Form>
+  MpiExchange(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives,
+              const Form&... form)
+      : messages_(communicator, sends, receives, form...) {}
 
   void start(device::Stream& stream) override {
     wait_for_stream(stream);
@@ -70,6 +72,12 @@ class MpiTransport final : public Transport {
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
     return std::make_unique<MpiExchange<mpi_calls::Messages>>(communicator_, sends, receives);
+  }
+
+  [[nodiscard]] std::string form_unsupported(const MessageForm& /*form*/) const override { return {}; }
+  std::unique_ptr<Exchange> exchange_in_form(const std::vector<Message>& sends, const std::vector<Message>& receives,
+                                             const MessageForm& form) override {
+    return std::make_unique<MpiExchange<mpi_calls::Messages>>(communicator_, sends, receives, form);
   }
 
   std::unique_ptr<Exchange> neighbor_exchange(const std::vector<Message>& sends,

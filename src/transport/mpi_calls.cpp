@@ -19,6 +19,7 @@ const Call barrier_call{"MPI_Barrier"};
 const Call irecv_call{"MPI_Irecv"};
 const Call isend_call{"MPI_Isend"};
 const Call waitall_call{"MPI_Waitall"};
+const Call startall_call{"MPI_Startall"};
 const Call neighbor_alltoallv_call{"MPI_Neighbor_alltoallv"};
 
 constexpr int tag = 0;
@@ -34,6 +35,14 @@ std::vector<Message> cut(const std::vector<Message>& messages) {
     });
   }
   return pieces;
+}
+
+std::size_t longest(const std::vector<Message>& sends, const std::vector<Message>& receives) {
+  std::size_t bytes = 0;
+  for (const auto* messages : {&sends, &receives}) {
+    for (const Message& message : *messages) bytes = std::max(bytes, message.bytes);
+  }
+  return bytes;
 }
 
 std::byte* lowest_address(const std::vector<Message>& messages) {
@@ -122,29 +131,94 @@ void patient_barrier(const Communicator& communicator) {
   }
 }
 
+MessageType::MessageType(const Blocks& blocks, std::size_t bytes) {
+  if (blocks.bytes == 0) return;
+  const auto count = static_cast<int>(bytes / blocks.bytes);
+  const auto length = static_cast<int>(blocks.bytes);
+  if (blocks.offsets.empty()) {
+    CALL_MPI(MPI_Type_create_hvector, count, length, static_cast<MPI_Aint>(blocks.stride), MPI_BYTE, &handle_);
+  } else {
+    const std::vector<int> lengths(blocks.offsets.size(), length);
+    const std::vector<MPI_Aint> offsets(blocks.offsets.begin(), blocks.offsets.end());
+    CALL_MPI(MPI_Type_create_hindexed, count, lengths.data(), offsets.data(), MPI_BYTE, &handle_);
+  }
+  CALL_MPI(MPI_Type_commit, &handle_);
+}
+
+MessageType::~MessageType() {
+  if (handle_ != MPI_BYTE) MPI_Type_free(&handle_);
+}
+
 Messages::Messages(const Communicator& communicator, const std::vector<Message>& sends,
-                   const std::vector<Message>& receives)
-    : communicator_(communicator), sends_(cut(sends)), receives_(cut(receives)) {
+                   const std::vector<Message>& receives, const MessageForm& form)
+    : communicator_(communicator),
+      mode_(form.call),
+      sends_(form.blocks.bytes > 0 ? sends : cut(sends)),
+      receives_(form.blocks.bytes > 0 ? receives : cut(receives)),
+      type_(form.blocks, longest(sends, receives)) {
+  if (mode_ == CallMode::blocking) return;
   requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
+  if (mode_ == CallMode::persistent) prepare();
+}
+
+Messages::~Messages() {
+  if (mode_ != CallMode::persistent) return;
+  for (MPI_Request& request : requests_) {
+    if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+  }
+}
+
+void Messages::prepare() {
+  MPI_Request* request = requests_.data();
+  for (const Message& message : receives_) {
+    CALL_MPI(MPI_Recv_init, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
+             communicator_.handle(), request++);
+  }
+  for (const Message& message : sends_) {
+    CALL_MPI(MPI_Send_init, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
+             communicator_.handle(), request++);
+  }
 }
 
 void Messages::start() {
+  if (mode_ == CallMode::blocking) return communicate();
+  if (mode_ == CallMode::nonblocking) return post();
+  if (requests_.empty()) return;  // which Open MPI takes for a mistake
+  const InCall call(startall_call);
+  CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
+}
+
+void Messages::communicate() {
+  for (const Message& message : sends_) {
+    const InCall call(send_call);
+    CALL_MPI(MPI_Send, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
+             communicator_.handle());
+  }
+  for (const Message& message : receives_) {
+    const InCall call(receive_call);
+    CALL_MPI(MPI_Recv, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
+             communicator_.handle(), MPI_STATUS_IGNORE);
+  }
+}
+
+void Messages::post() {
   MPI_Request* request = requests_.data();
   {
     const InCall call(irecv_call, receives_.size());
     for (const Message& message : receives_) {
-      CALL_MPI(MPI_Irecv, message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+      CALL_MPI(MPI_Irecv, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
                communicator_.handle(), request++);
     }
   }
   const InCall call(isend_call, sends_.size());
   for (const Message& message : sends_) {
-    CALL_MPI(MPI_Isend, message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+    CALL_MPI(MPI_Isend, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
              communicator_.handle(), request++);
   }
 }
 
 void Messages::finish() {
+  if (mode_ == CallMode::blocking) return;
   const InCall call(waitall_call);
   CALL_MPI(MPI_Waitall, static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
 }

@@ -64,19 +64,43 @@ void barrier(const Communicator& communicator);
 /// The same for a long wait: ranks sleep in it, and leave their cores to those for whom they wait.
 void patient_barrier(const Communicator& communicator);
 
-/// A set of non-blocking messages: start() posts all receives and then all sends, finish() waits for all of them.
+/// The type of messages in blocks; contiguous ones are counted in MPI_BYTE.
+class MessageType {
+ public:
+  /// Of a message with so many bytes of data.
+  MessageType(const Blocks& blocks, std::size_t bytes);
+  MessageType(MessageType&&) = delete;
+  ~MessageType();
+
+  [[nodiscard]] MPI_Datatype handle() const { return handle_; }
+  [[nodiscard]] int count(std::size_t bytes) const { return handle_ == MPI_BYTE ? static_cast<int>(bytes) : 1; }
+
+ private:
+  MPI_Datatype handle_ = MPI_BYTE;
+};
+
+/// A set of messages, by default non-blocking: start() posts all receives and then all sends, finish() waits for all of
+/// them. Messages in blocks are all of one length.
 class Messages {
  public:
-  Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives);
+  Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives,
+           const MessageForm& form = {});
   Messages(Messages&&) = delete;
+  ~Messages();
 
   void start();
   void finish();
 
  private:
+  void post();
+  void communicate();
+  void prepare();
+
   const Communicator& communicator_;
+  CallMode mode_;
   std::vector<Message> sends_;  ///< in pieces of at most longest_message bytes
   std::vector<Message> receives_;
+  MessageType type_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -105,14 +105,15 @@ std::vector<Copy> copies(const std::vector<Message>& messages, const std::vector
 template <class Messages>
 class StagedExchange final : public Exchange {
  public:
+  template <class... Form>
   StagedExchange(device::Device& device, const Communicator& communicator, const std::vector<Message>& sends,
-                 const std::vector<Message>& receives)
+                 const std::vector<Message>& receives, const Form&... form)
       : stage_(device.allocate(device.staging_memory(), Places(sends).total() + Places(receives).total())),
         staged_sends_(Places(sends).on_stage(sends, stage_.as<std::byte>())),
         staged_receives_(Places(receives).on_stage(receives, stage_.as<std::byte>() + Places(sends).total())),
         out_(copies(sends, staged_sends_)),
         in_(copies(receives, staged_receives_)),
-        messages_(communicator, staged_sends_, staged_receives_) {}
+        messages_(communicator, staged_sends_, staged_receives_, form...) {}
 
   void start(device::Stream& stream) override {
     for (const Copy& copy : out_) stream.copy(copy.staged, copy.data, copy.bytes);
@@ -221,6 +222,14 @@ class StagedTransport final : public Transport {
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
     return std::make_unique<StagedExchange<mpi_calls::Messages>>(device_, communicator_, sends, receives);
+  }
+
+  [[nodiscard]] std::string form_unsupported(const MessageForm& form) const override {
+    return form.blocks.bytes > 0 ? Transport::form_unsupported(form) : std::string();
+  }
+  std::unique_ptr<Exchange> exchange_in_form(const std::vector<Message>& sends, const std::vector<Message>& receives,
+                                             const MessageForm& form) override {
+    return std::make_unique<StagedExchange<mpi_calls::Messages>>(device_, communicator_, sends, receives, form);
   }
 
   std::unique_ptr<Exchange> neighbor_exchange(const std::vector<Message>& sends,

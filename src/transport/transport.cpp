@@ -28,6 +28,11 @@ std::unique_ptr<Exchange> undivided(std::function<void(device::Stream& stream)> 
   return std::make_unique<Undivided>(std::move(operation));
 }
 
+std::string Transport::form_unsupported(const MessageForm& form) const {
+  if (form.blocks.bytes > 0) return "this transport has no types with gaps: use --packing application";
+  return "this transport has no " + std::string(name(form.call)) + " messages: leave --call out";
+}
+
 std::string Transport::unsupported(const Collective& collective, CallMode mode) const {
   const std::string operation(name(collective.operation));
   if (mode != CallMode::blocking) return "this transport has only blocking calls";

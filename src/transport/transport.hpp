@@ -35,6 +35,19 @@ struct Message {
   std::size_t bytes = 0;
 };
 
+/// Where the bytes of a message are: in blocks of one length, with gaps between them.
+struct Blocks {
+  std::size_t bytes = 0;             ///< of a block; 0: the message is contiguous
+  std::size_t stride = 0;            ///< from a block to the next one (MPI_Type_create_hvector)
+  std::vector<std::size_t> offsets;  ///< of the blocks; empty: by the stride (MPI_Type_create_hindexed)
+};
+
+/// What can be unusual about messages.
+struct MessageForm {
+  CallMode call = CallMode::nonblocking;
+  Blocks blocks;
+};
+
 /// A piece of an alltoallv, in bytes.
 struct Piece {
   std::size_t offset = 0;
@@ -67,6 +80,15 @@ class Transport {
   virtual void receive(void* data, std::size_t bytes, int from, device::Stream& stream) = 0;
   /// Must not outlive the transport. Receives are posted before sends.
   virtual std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) = 0;
+  /// Why exchange_in_form() cannot do this; empty if it can. The same on all ranks.
+  [[nodiscard]] virtual std::string form_unsupported(const MessageForm& form) const;
+  /// The same with messages in another form. Blocking calls are made by start(): all sends, then all receives. nullptr
+  /// if it is form_unsupported().
+  virtual std::unique_ptr<Exchange> exchange_in_form(const std::vector<Message>& /*sends*/,
+                                                     const std::vector<Message>& /*receives*/,
+                                                     const MessageForm& /*form*/) {
+    return nullptr;
+  }
   /// The same messages in one call on a graph communicator that is made here, so that a library knows the pattern
   /// beforehand. All communication is in finish(). Collective, also to destroy; at most one message per peer and
   /// direction. nullptr if has_neighbor_exchange() is false.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,37 @@ TEST_P(EveryTransport, MessagesOfOnePairKeepTheirOrder) {
   exchange->finish(*stream);
   if (rank == 1) {
     EXPECT_EQ(read(into), (std::vector<int>{1, 2, 3, 4, 5}));
+  }
+}
+
+TEST_P(EveryTransport, MessagesInEveryFormTouchNothingElse) {
+  if (ranks < 2) GTEST_SKIP() << "needs a pair";
+  constexpr std::size_t size = sizeof(int);
+  const Blocks all_blocks[] = {{},
+                               {.bytes = 2 * size, .stride = 3 * size, .offsets = {}},
+                               {.bytes = 2 * size, .stride = 0, .offsets = {0, 2 * size, 7 * size}}};
+  const std::vector<std::size_t> all_places[] = {{0, 1, 2, 3, 4, 5}, {0, 1, 3, 4, 6, 7}, {0, 1, 2, 3, 7, 8}};
+  for (const CallMode mode : all_values<CallMode>()) {
+    for (std::size_t i = 0; i < std::size(all_blocks); ++i) {
+      const MessageForm form{.call = mode, .blocks = all_blocks[i]};
+      if (!transport->form_unsupported(form).empty()) continue;
+      const auto outgoing = uploaded(sequence(9, 100));
+      const auto incoming = ints(9);
+      std::vector<Message> sends;
+      std::vector<Message> receives;
+      if (rank == 0) sends.push_back({1, outgoing.data(), 6 * size});
+      if (rank == 1) receives.push_back({0, incoming.data(), 6 * size});
+      const auto exchange = transport->exchange_in_form(sends, receives, form);
+      for (const int before : {-1, -2}) {
+        stream->fill(incoming.data(), static_cast<unsigned char>(before), incoming.bytes());
+        exchange->run(*stream);
+        std::vector<int> expected(9, before == -1 ? -1 : static_cast<int>(0xFEFEFEFE));
+        for (const std::size_t place : all_places[i]) expected[place] = 100 + static_cast<int>(place);
+        if (rank == 1) {
+          EXPECT_EQ(read(incoming), expected) << name(mode) << ", blocks " << i;
+        }
+      }
+    }
   }
 }
 

@@ -32,8 +32,9 @@ namespace {
 /// MPI from its initialisation to its end.
 class MpiLibrary {
  public:
-  /// Whatever the level, only the main thread makes MPI calls, except for the watchdog's last one, MPI_Abort. The other
-  /// threads are those of concurrent streams of the host and of the BLAS.
+  /// Whatever the level, only the main thread makes MPI calls, except for the watchdog's last one, MPI_Abort, and for
+  /// benchmarks that communicate in threads. The other threads are those of concurrent streams of the host and of the
+  /// BLAS.
   MpiLibrary(int& argc, char**& argv, transport::ThreadLevel level) {
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
     const Stopwatch stopwatch;
@@ -76,6 +77,12 @@ void require_ranks(const Settings& settings) {
                        transport::mpi_library())
                  : "do not give the launcher another number";
   throw UsageError(fmt::format("{} ranks were asked for, but MPI has {}: {}", expected, ranks, fix));
+}
+
+/// What MPI is asked for: more costs time in each call, so only what the user or the benchmark wants.
+transport::ThreadLevel thread_level(const std::optional<CommandLine>& line) {
+  if (!line) return Settings().thread_level;
+  return line->communicates_in_threads ? transport::ThreadLevel::multiple : line->settings.thread_level;
 }
 
 void require_thread_level(transport::ThreadLevel level) {
@@ -128,7 +135,7 @@ int run_application(int argc, char** argv) {
   }
   const auto local_rank = local_rank_from_environment();
   auto device = line && local_rank ? open_device(*line, *local_rank) : nullptr;
-  const MpiLibrary library(argc, argv, line ? line->settings.thread_level : Settings().thread_level);
+  const MpiLibrary library(argc, argv, thread_level(line));
   try {
     if (mistake) return refuse(*mistake);
     require_ranks(line->settings);

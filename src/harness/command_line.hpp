@@ -14,7 +14,8 @@ namespace commlens {
 struct CommandLine {
   std::unique_ptr<Benchmark> benchmark;  ///< with its options set; nullptr: only `text` is wanted
   Settings settings;
-  std::string text;  ///< help, a list, a version: what to print instead of measuring
+  bool communicates_in_threads = false;  ///< the benchmark
+  std::string text;                      ///< help, a list, a version: what to print instead of measuring
 };
 
 /// `words` begin with the benchmark; `program` is how messages call what the user has started. Throws UsageError for

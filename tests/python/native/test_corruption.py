@@ -82,6 +82,27 @@ def test_one_wrong_bit_is_detected(
     assert [size for size, *_ in rows] == ["64"], "no wrong result passes for a right one"
 
 
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ("latency --layout vector", "the gap at byte 40 of 2000 is "),
+        ("bandwidth --layout vector --packing application", "byte 80 of 2000 is "),
+        ("threaded-latency", "thread "),
+        ("fan-bandwidth --fan out", "from rank 0: byte 40 of 1000 is "),
+    ],
+)
+def test_one_wrong_bit_of_other_messages_is_detected(
+    words: str, wrong: str, library: Path, records: Path
+) -> None:
+    options = "--transport mpi --bytes 1000 --memory host --no-ceilings"
+    once = "--repeat 1 --warmup 0 --batches 1"  # the second time a gap would be as before
+    command = under_mpirun(2, words, options, once, "--record", records)
+    environment = {**AT_ONCE, "LD_PRELOAD": str(library), "CORRUPTED_RANK": "1"}
+    assert start(command, records.parent, environment).wait().status == FAILED
+    (record,) = records_in(records)
+    assert record.status == "failed" and f"operation: {wrong}" in record.reason
+
+
 @pytest.mark.parametrize("benchmark", ["latency", "bandwidth"])
 def test_one_wrong_bit_of_a_pair_that_is_not_the_slowest_is_detected(
     benchmark: str, library: Path, records: Path

@@ -16,6 +16,7 @@ fi
 util=$1/c/util
 mkdir -p "$2"
 for program in pt2pt/standard/osu_latency pt2pt/standard/osu_bw pt2pt/standard/osu_bibw \
+  pt2pt/persistent/osu_latency_persistent pt2pt/persistent/osu_bw_persistent pt2pt/persistent/osu_bibw_persistent \
   collective/blocking/osu_allgather collective/blocking/osu_allgatherv collective/blocking/osu_allreduce \
   collective/blocking/osu_alltoall collective/blocking/osu_alltoallv collective/blocking/osu_alltoallw \
   collective/blocking/osu_bcast collective/blocking/osu_gather collective/blocking/osu_gatherv \

@@ -107,6 +107,8 @@ _SINGLE_MEAN = "OSU prints one mean over all repetitions, so write --batches 1 -
 
 def plan(request: Request) -> Plan:
     extra: tuple[str, ...] = ("dtype", "out-of-place") if request.benchmark in _COLLECTIVES else ()
+    if request.benchmark in _PAIRS:
+        extra = ("call",)
     if request.benchmark in _ONE_SIDED:
         extra = ("window-creation", "synchronization", "dtype")
     if _is_of_neighbors(request):
@@ -126,7 +128,7 @@ def plan(request: Request) -> Plan:
         text = request.options.text("bytes")
         raise CommlensError(f"--bytes {text}: OSU doubles the size; write such as 1,8,64 or 8:4M")
     asked = [*_of_collective(request), *_of_one_sided(request)]
-    name = _PROGRAMS[request.benchmark]
+    name = _program(request)
     program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
     range_ = f"{factor * least}:{factor * most}"
     command = [str(program), "-m", range_, "-i", str(repeat), "-x", str(warmup)]
@@ -138,6 +140,18 @@ def plan(request: Request) -> Plan:
         read=partial(_figures, request, sizes),
         versions=_versions,
     )
+
+
+def _program(request: Request) -> str:
+    """Raises CommlensError for a call that OSU has no program for."""
+    call = _call(request)
+    if call not in ("", "persistent"):
+        raise CommlensError(f"--call {call}: for OSU write persistent, or leave it out")
+    return _PROGRAMS[request.benchmark] + ("_persistent" if call else "")
+
+
+def _call(request: Request) -> str:
+    return request.options.text("call") or "" if request.benchmark in _PAIRS else ""
 
 
 def _versions(line: str) -> Mapping[str, str]:
@@ -231,7 +245,7 @@ def _parameters(request: Request, size: int) -> dict[str, object]:
 
 def _figures(request: Request, sizes: set[int], lines: Iterable[str]) -> Iterator[Figures]:
     """Of these sizes, each once. Raises CommlensError for any other output."""
-    program, wanted = _PROGRAMS[request.benchmark], set(sizes)
+    program, wanted = _program(request), set(sizes)
     layout = _FULL_LINE if request.benchmark in _COLLECTIVES else _LINE
     factor = request.ranks if request.benchmark in _OF_WHOLE_ARRAY else 1
     for line in lines:
@@ -265,15 +279,17 @@ def _of_size(request: Request, size: int, printed: float) -> Figures:
             grid = {"dimensions": 1, "grid_of_ranks": f"{request.ranks}", "periodic": True}
             parameters.update(grid)
         return Figures(parameters, [1e-6 * printed], {})
+    call = {"call": _call(request)} if _call(request) else {}
     if benchmark == "latency":
-        return Figures({"bytes": size, "pairs": 1}, [2e-6 * printed], {"latency_us": [printed]})
+        parameters = {"bytes": size, "pairs": 1, **call}
+        return Figures(parameters, [2e-6 * printed], {"latency_us": [printed]})
     if benchmark in _ONE_SIDED and benchmark.endswith("-latency"):
         turns = 2 if _takes_turns(request) else 1
         parameters = _parameters(request, size)
         return Figures(parameters, [turns * 1e-6 * printed], {"latency_us": [printed]})
     directions = 2 if "bidirectional" in benchmark else 1
     time_s = directions * _WINDOW * size / (1e6 * printed)
-    parameters = {"bytes": size, "pairs": 1, "window": _WINDOW}
+    parameters = {"bytes": size, "pairs": 1, "window": _WINDOW, **call}
     if benchmark in _ONE_SIDED:
         parameters = {**_parameters(request, size), "window": _WINDOW}
     return Figures(parameters, [time_s], {"bandwidth_GBps": [1e-3 * printed]})

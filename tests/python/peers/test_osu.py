@@ -181,6 +181,16 @@ def test_questions_are_answered_by_commlens(tmp_path: Path) -> None:
     assert "options of the native latency" in run("osu.py", "latency", "--help").stdout
 
 
+def test_persistent_messages(home: Path, tmp_path: Path) -> None:
+    printing(home / "osu_latency_persistent", LATENCY)
+    path = tmp_path / "records.jsonl"
+    words = ("latency", "--bytes", "1,4", "--call", "persistent", *OPTIONS)
+    assert run("osu.py", *words, "--record", path).returncode == 0
+    assert {record.parameters["call"] for record in load([path]).records} == {"persistent"}
+    refused = refusal(2, "osu.py", "bandwidth", "--bytes", "1:4", "--call", "blocking", *OPTIONS)
+    assert "--call blocking: for OSU write persistent, or leave it out" in refused
+
+
 ONE_SIDED = """
 # OSU MPI_Put Latency Test v7.4
 # Window creation: MPI_Win_allocate

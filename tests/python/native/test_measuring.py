@@ -44,6 +44,7 @@ def expected_metrics(record: Record) -> dict[str, list[float]]:
     rates: dict[str, dict[str, float]] = {
         "bandwidth": {"bandwidth_GBps": pairs * window * size * 1e-9},
         "bidirectional-bandwidth": {"bandwidth_GBps": 2 * pairs * window * size * 1e-9},
+        "fan-bandwidth": {"bandwidth_GBps": (n - 1) * window * size * 1e-9},
         "message-rate": {
             "message_rate_per_s": pairs * window,
             "bandwidth_GBps": pairs * window * size * 1e-9,

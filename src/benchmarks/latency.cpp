@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/parse.hpp"
 #include "benchmarks/forked_children.hpp"
 #include "benchmarks/pair_matrix.hpp"
 #include "benchmarks/point_to_point.hpp"
@@ -29,7 +30,8 @@ struct PingPongOptions : PairOptions {
         .recorded_as([this]() -> std::optional<measure::Value> {
           if (forks == 0) return std::nullopt;
           return static_cast<std::int64_t>(forks);
-        });
+        })
+        .parse = [this](const std::string& text) { forks = parse_count("forks", text); };
   }
 
   void resolve(int ranks, const std::vector<std::string>& hosts) {

@@ -50,7 +50,13 @@ struct CommunicatorOptions {
     options.add("by", by, "all", "MPI_Comm_dup of all ranks, or MPI_Comm_split into --groups");
     options.add("groups", groups, "communicators that a split makes: rank r is in number r modulo this");
   }
-  void resolve(int ranks) { groups = std::min(groups, static_cast<std::size_t>(ranks)); }
+  void resolve(int ranks) {
+    const auto most = static_cast<std::size_t>(std::max(ranks, 2));
+    if (groups > most) {
+      throw UsageError("groups", std::to_string(groups), "write at most the number of ranks, " + std::to_string(ranks));
+    }
+    groups = std::min(groups, static_cast<std::size_t>(std::max(ranks, 1)));
+  }
   [[nodiscard]] static MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) {
     return {.buffers = sizeof(std::int32_t), .operation = sizeof(std::int32_t)};
   }

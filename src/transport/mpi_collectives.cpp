@@ -156,7 +156,7 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode) {
     }
     if (is_of_bits(reduction) && !is_integer(collective.type)) return "MPI has no " + word + ": use an integer type";
     if (is_complex(collective.type) && reduction != Reduction::sum && reduction != Reduction::user) {
-      return "complex numbers are only summed";
+      return "complex numbers are only summed: use --reduction sum";
     }
     const bool in_blocks = !is_of_whole_arrays(collective.operation);
     if (in_blocks && all > most_elements) return fmt::format("{} elements do not fit the int counts of {}", all, call);

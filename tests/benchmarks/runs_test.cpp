@@ -23,6 +23,8 @@ std::vector<Started> point_to_point() {
   return over_transports({
       {"latency_matrix", "234", "latency --matrix --bytes 1,100000 --batches 1"},
       {"bandwidth_matrix", "234", "bandwidth --matrix --bytes 1,100000 --batches 1"},
+      {"latency_without_forks", "2", "latency --forks 0 --bytes 8 --batches 1"},
+      {"gather_to_rank_0", "3", "gather --root 0 --bytes 8 --batches 1"},
       {"latency_within_a_node", "4", "latency --pairs-across node --pairs 2 --bytes 8 --batches 1"},
       {"bandwidth_with_ranks_that_wait", "3", "bandwidth --pairs-across node --bytes 8 --batches 1"},
       {"both_ways_with_ranks_that_wait", "3", "bidirectional-bandwidth --pairs-across node --bytes 8 --batches 1"},

@@ -350,7 +350,7 @@ def _split(words: Iterable[object]) -> list[str]:
     return [
         part
         for word in words
-        for part in (word.split() if isinstance(word, str) and " " in word else [str(word)])
+        for part in (word.split() if isinstance(word, str) and " " in word.strip() else [str(word)])
     ]
 
 

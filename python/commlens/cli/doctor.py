@@ -76,10 +76,6 @@ def doctor(
     from commlens.render.doctor import Progress, as_json, print_findings
     from commlens.tuning.prove import prove_all
 
-    if prove and no_runs:
-        raise CommlensError(
-            "--prove beside --no-runs: fixes are tried in runs; leave one of them out"
-        )
     if program is not None and not program.is_file():
         raise CommlensError(f"{program}: there is no such program; name its file")
     if out is not None:

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "base/parse.hpp"
 
 namespace commlens::collectives {
 
@@ -67,7 +68,8 @@ void CollectiveOptions::describe(OptionSet& options) {
     options.add("reduction", reduction, "how elements are combined").shown_as(usual(reduction, Reduction::sum));
   }
   if (operation->rooted) {
-    options.add("root", root, "the rank that sends to, or receives from, all others");
+    options.add("root", root, "the rank that sends to, or receives from, all others").parse =
+        [this](const std::string& text) { root = parse_count("root", text); };
   }
   if (operation->has_counts) {
     options.add("counts", counts, "elements of each rank's block").shown_as(usual(counts, Counts::equal));

@@ -53,7 +53,6 @@ REFUSED = {
     "plot records.jsonl --out .": "--out .: the name has no ending",
     "plot records.jsonl --out /": "--out /: the name has no ending",
     "report records.jsonl --format pdf": "--format pdf: write html or markdown",
-    "doctor --no-runs --prove": "--prove beside --no-runs",
     "submit --attach 12 --nodes 2": "--attach: the job was submitted before; leave out --nodes",
     "tune --resume a --env A=1": "--resume a: the search goes on as it was begun; leave out --env",
 }

@@ -88,7 +88,7 @@ def osu() -> Iterator[list[str]]:
 
 def osu_collectives() -> Iterator[list[str]]:
     for benchmark, extra in COLLECTIVES.items():
-        for ranks in (4,) if benchmark.startswith("neighbor-") else (2, 4):
+        for ranks in (3, 4) if benchmark.startswith("neighbor-") else (2, 3, 4):
             least = 4 if "f32" in extra else 1
             for sizes, repeat, warmup in ((f"{least}:8K", 1000, 100), ("16K:1M", 100, 10)):
                 options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"

@@ -250,12 +250,14 @@ class Pair {
   }
 
   void pack(device::Stream& stream, std::size_t messages) {
-    for (std::size_t i = 0; packs() && i < messages; ++i) {
+    if (!places_ || !packs()) return;
+    for (std::size_t i = 0; i < messages; ++i) {
       copy_blocks(stream, *places_, outgoing_.data(), out(i), bytes_, BlockCopy::pack);
     }
   }
   void unpack(device::Stream& stream, std::size_t messages) {
-    for (std::size_t i = 0; packs() && i < messages; ++i) {
+    if (!places_ || !packs()) return;
+    for (std::size_t i = 0; i < messages; ++i) {
       copy_blocks(stream, *places_, incoming_.data(), in(i), bytes_, BlockCopy::unpack);
     }
   }

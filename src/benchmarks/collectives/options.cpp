@@ -39,28 +39,7 @@ std::size_t CollectiveOptions::default_count() const {
 }
 
 void CollectiveOptions::describe(OptionSet& options) {
-  if (has_data()) {
-    const std::string what = has_blocks() || operation->of_neighbors ? "block" : "array";
-    auto& counted = options.add("count", count, "elements of the " + what + " (where --bytes is not given)");
-    counted.role(measure::Role::derived)
-        .shown_as([this] {
-          const std::size_t shown = count > 0 ? count : default_count();
-          return shown > 0 ? std::to_string(shown) : std::string("by --bytes");
-        })
-        .recorded_as([this] { return static_cast<std::int64_t>(shape(0, 1).count); });
-    if (sized_by_count_) counted.sets_the_size();
-    auto& sizes = options.add("bytes", bytes, "size or sizes of the " + what + ": 80M, 8:1G (times 2), 8:1G:x8");
-    if (default_count() == 0) {
-      sizes.shown_as([this, text = sizes.text] { return bytes.empty() ? "an element to 1M, times 2" : text(); });
-    }
-    if (has_blocks()) {
-      options
-          .add("size-of", size_of_what,
-               "what --bytes and --count are the size of: the block of one rank, or all blocks together")
-          .recorded_as([] { return std::nullopt; });
-    }
-    options.add("dtype", type, "type of an element");
-  }
+  if (has_data()) describe_sizes(options);
   if (operation->in_place != nullptr) {
     options.add_flag("in-place", "out-of-place", in_place, "one buffer for input and output, or two");
   }
@@ -79,6 +58,29 @@ void CollectiveOptions::describe(OptionSet& options) {
       .shown_as(usual(call, CallMode::blocking));
   options.add("compute", compute, "computation between the call and its wait, as long as the operation takes alone")
       .shown_as([this] { return compute ? std::string(name(*compute)) : "none"; });
+}
+
+void CollectiveOptions::describe_sizes(OptionSet& options) {
+  const std::string what = has_blocks() || operation->of_neighbors ? "block" : "array";
+  auto& counted = options.add("count", count, "elements of the " + what + " (where --bytes is not given)");
+  counted.role(measure::Role::derived)
+      .shown_as([this] {
+        const std::size_t shown = count > 0 ? count : default_count();
+        return shown > 0 ? std::to_string(shown) : std::string("by --bytes");
+      })
+      .recorded_as([this] { return static_cast<std::int64_t>(shape(0, 1).count); });
+  if (sized_by_count_) counted.sets_the_size();
+  auto& sizes = options.add("bytes", bytes, "size or sizes of the " + what + ": 80M, 8:1G (times 2), 8:1G:x8");
+  if (default_count() == 0) {
+    sizes.shown_as([this, text = sizes.text] { return bytes.empty() ? "an element to 1M, times 2" : text(); });
+  }
+  if (has_blocks()) {
+    options
+        .add("size-of", size_of_what,
+             "what --bytes and --count are the size of: the block of one rank, or all blocks together")
+        .recorded_as([] { return std::nullopt; });
+  }
+  options.add("dtype", type, "type of an element");
 }
 
 void CollectiveOptions::describe_grid(OptionSet& options) {

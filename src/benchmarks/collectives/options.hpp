@@ -58,6 +58,7 @@ struct CollectiveOptions {
  private:
   [[nodiscard]] bool has_blocks() const;
   [[nodiscard]] std::size_t default_count() const;
+  void describe_sizes(OptionSet& options);
   void describe_grid(OptionSet& options);
   void resolve_sizes(int ranks);
   void resolve_grid(int ranks);

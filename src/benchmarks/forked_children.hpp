@@ -1,7 +1,7 @@
-// Children of a rank that were forked after MPI's initialization, as of applications that start helpers so.
+// Children that a rank forks after MPI's initialization, as some applications do.
 //
-// They sleep, make no MPI call, and are killed in the end. What they change: the pages of the rank are shared with them
-// until it writes to them, which copies them, and for MPI libraries that register memory with a network that matters.
+// They sleep, make no MPI call, and are killed in the end. A page of the rank is shared with them until the rank writes
+// to it and it is copied. MPI libraries that register memory with a network adapter must handle that.
 #pragma once
 
 #include <sys/types.h>

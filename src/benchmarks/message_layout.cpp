@@ -96,9 +96,7 @@ void LayoutOptions::describe(OptionSet& options) {
   options.add("stride", stride, "bytes of a block and a gap").recorded_as([this, only_with_gaps] {
     return only_with_gaps(stride);
   });
-  options
-      .add("packing", packing,
-           "who makes blocks contiguous: the MPI library, by a derived datatype, or the application")
+  options.add("packing", packing, "who packs the blocks: the MPI library, by a derived datatype, or the application")
       .shown_as([this] { return std::string(name(packing.value_or(Packing::library))); });
 }
 
@@ -121,7 +119,8 @@ void LayoutOptions::resolve(const Sizes& sizes) const {
           "no multiple of --block " + std::to_string(block) + "; begin with --bytes " + std::to_string(block));
     }
     if (block > most || size / block > most) {
-      throw UsageError("block", std::to_string(block), "blocks and their number are ints to MPI; write another one");
+      throw UsageError("block", std::to_string(block),
+                       "MPI counts blocks and their bytes in an int; write another --block");
     }
   }
 }

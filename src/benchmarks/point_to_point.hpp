@@ -56,7 +56,7 @@ struct PairOptions {
                 "which ranks make a pair: two of a node, or rank i of a node with rank i of the next one; others wait");
   }
 
-  /// For the benchmarks that send and receive messages. `usual` is what the record does not say.
+  /// For the benchmarks that send and receive messages. `usual`: the default.
   void describe_call(OptionSet& options, CallMode usual) {
     usual_call = usual;
     options

@@ -42,7 +42,7 @@ struct Blocks {
   std::vector<std::size_t> offsets;  ///< of the blocks; empty: by the stride (MPI_Type_create_hindexed)
 };
 
-/// What can be unusual about messages.
+/// The calls for messages, and their layout.
 struct MessageForm {
   CallMode call = CallMode::nonblocking;
   Blocks blocks;

@@ -149,8 +149,6 @@ std::vector<Started> bps5() {
   });
 }
 
-// Of some numbers of ranks a benchmark has none.
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Runs);
 INSTANTIATE_TEST_SUITE_P(PointToPoint, Runs, testing::ValuesIn(point_to_point()), test_name);
 INSTANTIATE_TEST_SUITE_P(OneSided, Runs, testing::ValuesIn(one_sided()), test_name);
 INSTANTIATE_TEST_SUITE_P(Xtx, Runs, testing::ValuesIn(xtx()), test_name);

@@ -137,8 +137,6 @@ std::vector<Started> bps5() {
             });
 }
 
-// Of some numbers of ranks a benchmark has none.
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Wrong);
 INSTANTIATE_TEST_SUITE_P(Xtx, Wrong, testing::ValuesIn(xtx()), test_name);
 INSTANTIATE_TEST_SUITE_P(Allreduce, Wrong, testing::ValuesIn(allreduce()), test_name);
 INSTANTIATE_TEST_SUITE_P(Barrier, Wrong, testing::ValuesIn(barrier()), test_name);

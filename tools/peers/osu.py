@@ -17,8 +17,9 @@ buffer for input and one for output: write --out-of-place where commlens has the
 f32 or i32 where a reduction has f64. Sizes of reduce-scatter are of the whole array there, and of a
 block here: with 2 ranks --bytes 4:4M is compared with OSU's 8:8M.
 
-Those of neighbors have a periodic grid of one dimension, on 3 ranks or more: write --dimensions 1
---periodic. In more dimensions ranks on the diagonals are neighbors to OSU, and not to MPI.
+The neighborhood programs have a periodic grid of one dimension, on 3 ranks or more: write
+--dimensions 1 --periodic. In more dimensions OSU has diagonal ranks as neighbors, too, which MPI's
+Cartesian topologies do not.
 
 The one-sided programs are asked for the same window and synchronization as commlens. Their
 accumulates are of --dtype u8 (MPI_CHAR there), i32 or f32; osu_get_acc_latency's of u8 alone.

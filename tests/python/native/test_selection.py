@@ -37,6 +37,7 @@ def _barrier_of(family: str, folder: Path) -> Run:
     """What was selected for a barrier; skipped where MPI has not what is asked for."""
 
     def run(environment: Mapping[str, str]) -> dict[str, str]:
+        assert FAULTS.is_file(), FAULTS
         job, records = _run(folder, _BARRIERS, environment, FAULTS)
         if not records and not any("commlens: " in line for line in job.error.splitlines()):
             pytest.skip(f"MPI cannot be initialised with {dict(environment)}")

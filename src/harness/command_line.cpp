@@ -6,14 +6,13 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <iterator>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "harness/listing.hpp"
 
 namespace commlens {
-
-using Json = nlohmann::json;
 
 namespace {
 
@@ -174,8 +173,9 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
 std::string check_command_lines(std::istream& input) {
   try {
     auto mistakes = Json::array();
-    for (const Json& command : Json::parse(input)) mistakes.push_back(mistake_in(command));
-    return mistakes.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    for (const Json& command : parse_json(std::string(std::istreambuf_iterator<char>(input), {})))
+      mistakes.push_back(mistake_in(command));
+    return line_of(mistakes) + "\n";
   } catch (const Json::exception& error) {
     throw UsageError(fmt::format("--check: not a list of command lines ({})", error.what()));
   }

@@ -11,17 +11,15 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
 
+#include "base/json.hpp"
 #include "harness/placement.hpp"
 
 namespace commlens {
-
-using Json = nlohmann::json;
 
 namespace {
 
@@ -234,9 +232,8 @@ std::optional<measure::Interference> InterferenceWatch::read(std::size_t samples
   const bool is_busiest = node_watch_ && of_node.busy_cores == busy_cores;  // also where it is unknown on all nodes
   Json programs = Json::array();
   for (const auto& [name, host, cores] : of_node.programs) programs.push_back({name, host, cores});
-  const Json busiest = Json::parse(communicator_.first(
-      is_busiest ? Json{of_node.seconds, of_node.cores, programs}.dump(-1, ' ', false, Json::error_handler_t::replace)
-                 : ""));
+  const Json busiest =
+      parse_json(communicator_.first(is_busiest ? line_of({of_node.seconds, of_node.cores, programs}) : std::string{}));
   measure::Interference result{.seconds = busy_cores ? busiest[0].get<double>() : most[4],
                                .cores = busiest[1],
                                .busy_cores = busy_cores,
@@ -284,8 +281,8 @@ std::vector<measure::SharedGpu> InterferenceWatch::shared_gpus() {
   if (communicator_.maximum(mine ? 1 : 0) == 0) return shared;
   const Json json =
       mine ? Json{mine->host, mine->ordinal, mine->processes, mine->utilization.value_or(unknown)} : Json();
-  for (const std::string& text : communicator_.gather(json.dump(-1, ' ', false, Json::error_handler_t::replace))) {
-    const Json of_rank = Json::parse(text);
+  for (const std::string& text : communicator_.gather(line_of(json))) {
+    const Json of_rank = parse_json(text);
     if (of_rank.is_null()) continue;
     shared.push_back({.host = of_rank[0],
                       .ordinal = of_rank[1],

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.hpp"
 #include "device/device.hpp"
 #include "harness/benchmark.hpp"
 #include "measure/record_json.hpp"
@@ -15,8 +15,6 @@
 #include "transport/transport.hpp"
 
 namespace commlens::listing {
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -101,7 +99,7 @@ std::string about_json() {
       {"formats", names_in(measure::reporters(), [](const auto&) { return true; })},
       {"mpi", transport::mpi_library()},
       {"mpi_family", transport::mpi_family()}};
-  return about.dump() + "\n";
+  return line_of(about) + "\n";
 }
 
 }  // namespace commlens::listing

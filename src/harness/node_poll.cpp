@@ -8,13 +8,15 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <set>
 #include <sstream>
 #include <stop_token>
+#include <string_view>
 #include <utility>
 
+#include "base/json.hpp"
 #include "base/stopwatch.hpp"
 #include "harness/placement.hpp"
 
@@ -27,16 +29,16 @@ constexpr double again_s = 0.2;      ///< a datagram may be lost
 constexpr std::size_t most = 65507;  ///< bytes in a datagram
 constexpr int leaders = 4;
 
-nlohmann::json receive_datagram(int socket, sockaddr_storage& from, socklen_t& size) {
+std::optional<Json> receive_datagram(int socket, sockaddr_storage& from, socklen_t& size) {
   std::string text(most, '\0');
   size = sizeof from;
   const auto got = recvfrom(socket, text.data(), text.size(), 0, reinterpret_cast<sockaddr*>(&from), &size);
-  if (got < 0) return {};
-  return nlohmann::json::parse(text.begin(), text.begin() + got, nullptr, false);
+  if (got < 0) return std::nullopt;
+  return json_in(std::string_view(text).substr(0, static_cast<std::size_t>(got)));
 }
 
-void send_datagram(int socket, const nlohmann::json& content, const sockaddr* to, socklen_t size) {
-  const std::string text = content.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+void send_datagram(int socket, const Json& content, const sockaddr* to, socklen_t size) {
+  const std::string text = line_of(content);
   sendto(socket, text.data(), text.size(), 0, to, size);  // what does not arrive is asked for again
 }
 
@@ -94,7 +96,7 @@ Answers NodePoll::ask(const Report& report_node, const std::stop_token& stop) {
 }
 
 void NodePoll::send_questions(int number, const std::map<int, NodeReport>& answered) {
-  const nlohmann::json question{{"key", key_}, {"question", number}};
+  const Json question{{"key", key_}, {"question", number}};
   for (const Peer& peer : peers_) {
     if (answered.contains(peer.rank)) continue;
     for (const std::string& address : peer.addresses) {
@@ -114,12 +116,13 @@ std::map<int, NodeReport> NodePoll::receive(double seconds, const Report& report
     if (poll(&waiting, 1, std::max(1, static_cast<int>(left * 1000))) <= 0) continue;
     sockaddr_storage from{};
     socklen_t size = 0;
-    const auto content = receive_datagram(bound_.socket.get(), from, size);
-    if (!content.is_object() || !content.contains("key") || content["key"] != key_) continue;
+    const auto datagram = receive_datagram(bound_.socket.get(), from, size);
+    if (!datagram || !datagram->is_object() || datagram->value("key", Json()) != key_) continue;
+    const Json& content = *datagram;
     if (content.contains("question")) {
       const NodeReport report = report_node();
-      const nlohmann::json reply{{"key", key_},         {"answer", content["question"]}, {"rank", rank_},
-                                 {"host", report.host}, {"idle_s", report.idle_s},       {"doing", report.doing}};
+      const Json reply{{"key", key_},         {"answer", content["question"]}, {"rank", rank_},
+                       {"host", report.host}, {"idle_s", report.idle_s},       {"doing", report.doing}};
       send_datagram(bound_.socket.get(), reply, reinterpret_cast<const sockaddr*>(&from), size);
     } else if (number > 0 && content.value("answer", 0) == number) {
       answered[content["rank"]] = {content["host"], content["idle_s"], content["doing"]};

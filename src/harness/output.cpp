@@ -9,10 +9,10 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "measure/record_json.hpp"
 
 namespace commlens {
@@ -39,8 +39,6 @@ void Output::end() {
   std::cout.flush();
   if (!std::cout) throw Error("standard output cannot be written");
 }
-
-using Json = nlohmann::ordered_json;
 
 namespace {
 
@@ -87,7 +85,7 @@ void TraceFile::add(const std::string& title, const measure::Timeline& timeline)
 
 void TraceFile::write() const {
   std::ofstream file(path_);
-  file << Json{{"displayTimeUnit", "ms"}, {"traceEvents", *events_}}.dump() << '\n';
+  file << line_of({{"displayTimeUnit", "ms"}, {"traceEvents", *events_}}) << '\n';
   file.close();
   if (!file) throw Error(fmt::format("{} cannot be written: {}", path_, std::strerror(errno)));
 }

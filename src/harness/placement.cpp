@@ -11,21 +11,40 @@
 #include <cstddef>
 #include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <system_error>
 
+#include "base/json.hpp"
+
 namespace commlens::measure {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Gpu, ordinal, name, uuid, pci, numa_node, memory_bytes, power_limit_W,
-                                   default_power_limit_W)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Nic, name, link_layer, rate_Gbps, numa_node, distance)
+void to_json(Json& json, const Gpu& gpu) {
+  json = {gpu.ordinal,   gpu.name,         gpu.uuid,          gpu.pci,
+          gpu.numa_node, gpu.memory_bytes, gpu.power_limit_W, gpu.default_power_limit_W};
+}
+
+void from_json(const Json& json, Gpu& gpu) {
+  gpu = {.ordinal = json[0],
+         .name = json[1],
+         .uuid = json[2],
+         .pci = json[3],
+         .numa_node = json[4],
+         .memory_bytes = json[5],
+         .power_limit_W = json[6],
+         .default_power_limit_W = json[7]};
+}
+
+void to_json(Json& json, const Nic& nic) {
+  json = {nic.name, nic.link_layer, nic.rate_Gbps, nic.numa_node, nic.distance};
+}
+
+void from_json(const Json& json, Nic& nic) {
+  nic = {.name = json[0], .link_layer = json[1], .rate_Gbps = json[2], .numa_node = json[3], .distance = json[4]};
+}
 
 }  // namespace commlens::measure
 
 namespace commlens {
-
-using Json = nlohmann::json;
 
 std::string read_line(const std::filesystem::path& file) {
   std::ifstream stream(file);
@@ -74,12 +93,11 @@ int numa_node_of(const std::string& pci, const std::filesystem::path& system) {
 // A placement travels between ranks as JSON.
 std::string to_text(const measure::Placement& placement) {
   const Json gpu = placement.gpu ? Json(*placement.gpu) : Json();
-  return Json{placement.rank, placement.host, placement.cores, placement.numa_nodes, gpu, placement.nics}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+  return line_of({placement.rank, placement.host, placement.cores, placement.numa_nodes, gpu, placement.nics});
 }
 
 measure::Placement from_text(const std::string& text) {
-  const Json json = Json::parse(text);
+  const Json json = parse_json(text);
   measure::Placement placement{.rank = json[0], .host = json[1], .cores = json[2], .numa_nodes = json[3], .gpu = {}};
   if (!json[4].is_null()) placement.gpu = json[4].get<measure::Gpu>();
   json[5].get_to(placement.nics);

@@ -7,13 +7,13 @@
 #include <exception>
 #include <iostream>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "device/device.hpp"
 #include "harness/application.hpp"
 #include "harness/monitor.hpp"
@@ -26,7 +26,6 @@ namespace commlens {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using transport::Communicator;
 
 /// One below and one above the size from which MPI libraries no longer send eagerly, and the smallest.
@@ -35,7 +34,7 @@ constexpr std::size_t sum_count = 1000;
 
 /// In one write: lines of several ranks share a pipe.
 void say(const Json& line) {
-  const std::string text = line.dump() + "\n";
+  const std::string text = line_of(line) + "\n";
   const auto written = write(STDOUT_FILENO, text.data(), text.size());
   (void)written;
 }

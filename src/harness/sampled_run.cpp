@@ -2,10 +2,10 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
 
+#include "base/json.hpp"
 #include "harness/monitor.hpp"
 #include "harness/run.hpp"
 
@@ -40,15 +40,15 @@ std::map<std::string, double> Tracer::seconds() const {
 }
 
 std::vector<measure::Span> Tracer::spans(const transport::Communicator& communicator) {
-  auto mine = nlohmann::json::array();
+  auto mine = Json::array();
   for (const Step& step : steps_) {
     mine.push_back(
         {step.stream, step.part, step.number, step.start->seconds_since(*origin_), step.end->seconds_since(*origin_)});
   }
   std::vector<measure::Span> spans;
   int rank = 0;
-  for (const std::string& text : communicator.gather(mine.dump())) {
-    for (const auto& step : nlohmann::json::parse(text)) {
+  for (const std::string& text : communicator.gather(line_of(mine))) {
+    for (const auto& step : parse_json(text)) {
       spans.push_back(
           {.rank = rank, .stream = step[0], .part = step[1], .step = step[2], .start_s = step[3], .end_s = step[4]});
     }
@@ -162,11 +162,11 @@ transport::Selection SampledRun::collective(const transport::Communicator& commu
         mine = transport::collective_on(sample.finish());
       }
       // The one that knows most; of a rank that was in no collective nothing is known.
-      const auto first = [&](bool is_known) { return communicator.first(is_known ? nlohmann::json(mine).dump() : ""); };
+      const auto first = [&](bool is_known) { return communicator.first(is_known ? line_of(mine) : std::string{}); };
       std::string text = first(mine.contains("algorithm"));
-      if (!text.empty()) return nlohmann::json::parse(text);
+      if (!text.empty()) return parse_json(text);
       text = first(!mine.empty());
-      if (!text.empty()) found = nlohmann::json::parse(text).get<transport::Selection>();
+      if (!text.empty()) found = parse_json(text).get<transport::Selection>();
     }
     if (!found.empty()) break;
   }

@@ -12,14 +12,9 @@ namespace commlens::measure {
 
 namespace {
 
-// Ordered, so that a line reads in the order of the schema and two lines can be compared as text.
-using Json = nlohmann::ordered_json;
-
 constexpr int schema_version = 2;
 
 double microseconds(double seconds) { return seconds * 1e6; }
-
-bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 
 double time_or_zero(double seconds) { return is_time(seconds) ? seconds : 0; }
 
@@ -240,7 +235,6 @@ void add_results(Json& json, const Result& result) {
 }
 
 /// Text from the environment and from libraries need not be UTF-8; a record is not worth losing for that.
-std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace
 

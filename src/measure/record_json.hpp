@@ -2,10 +2,10 @@
 // which Result says so is written without statistics, and a ceiling without a fraction is left out.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "measure/declarations.hpp"
 #include "measure/record.hpp"
 #include "measure/result.hpp"
@@ -18,14 +18,14 @@ std::string record_line(const Start& start, const Result& result);
 
 /// Declarations: in the line of a start, and in what the program lists of its benchmarks.
 /// {"name": "time_us", "label": "time", "unit": "us", "better": "lower", "definition": "..."}
-nlohmann::ordered_json to_json(const Metric& metric);
-nlohmann::ordered_json to_json(const Fact& fact);
-nlohmann::ordered_json to_json(const ParameterDeclaration& parameter);
-nlohmann::ordered_json to_json(const BenchmarkDeclaration& benchmark);
+Json to_json(const Metric& metric);
+Json to_json(const Fact& fact);
+Json to_json(const ParameterDeclaration& parameter);
+Json to_json(const BenchmarkDeclaration& benchmark);
 
 template <class Declaration>
-nlohmann::ordered_json to_json(const std::vector<Declaration>& declarations) {
-  auto list = nlohmann::ordered_json::array();
+Json to_json(const std::vector<Declaration>& declarations) {
+  auto list = Json::array();
   for (const Declaration& declaration : declarations) list.push_back(to_json(declaration));
   return list;
 }

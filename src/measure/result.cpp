@@ -10,9 +10,10 @@
 #include <utility>
 
 namespace commlens::measure {
-namespace {
 
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
+
+namespace {
 
 std::string fault_of_samples(const std::vector<double>& samples_s) {
   const auto is_bad = [](double sample) { return !is_time(sample); };

@@ -11,6 +11,9 @@
 
 namespace commlens::measure {
 
+/// Finite, and not negative.
+bool is_time(double seconds);
+
 /// What is reported of a record: its own status and reason, but `failed` for an `ok` one whose numbers cannot be. The
 /// exit status follows from it too, so that all agree.
 struct Outcome {

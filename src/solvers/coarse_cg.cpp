@@ -15,7 +15,7 @@ namespace commlens::solvers {
 namespace {
 
 /// The scalars of the steps, for kernels: [step]: r . z and z . A z; then all alphas.
-struct Scalars {
+struct CoarseScalars {
   const double* of;
   const double* alphas;
 
@@ -30,8 +30,8 @@ struct Scalars {
   }
 };
 
-/// Vectors of the iteration; z = D^-1 r, q = A z, s = A p.
-struct Vectors {
+/// CoarseVectors of the iteration; z = D^-1 r, q = A z, s = A p.
+struct CoarseVectors {
   std::size_t counted;
   const float* inverse;
   float* x;
@@ -50,7 +50,7 @@ struct Vectors {
 
 /// x = 0, r = b.
 struct Start {
-  Vectors v;
+  CoarseVectors v;
   const float* b;
 
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
@@ -65,8 +65,8 @@ struct Start {
 
 /// p = z + beta p, s = q + beta s, x += alpha p, r -= alpha s; and q = 0, to which the operator adds.
 struct Step {
-  Vectors v;
-  Scalars scalars;
+  CoarseVectors v;
+  CoarseScalars scalars;
   double* alphas;
   std::size_t step;
   float alpha = 0;
@@ -109,14 +109,14 @@ class CoarseCg final : public CoarseSolver {
   void solve(const float* b, float* x, device::Stream& stream) override {
     auto* const r = vectors_.as<float>();
     const auto vector = [&](std::size_t n) { return r + n * stride(); };
-    const Vectors v{level_.space().numbering().owned,
-                    diagonal_.inverse_diagonal(),
-                    x,
-                    r,
-                    vector(1),
-                    vector(2),
-                    vector(3),
-                    vector(4)};
+    const CoarseVectors v{level_.space().numbering().owned,
+                          diagonal_.inverse_diagonal(),
+                          x,
+                          r,
+                          vector(1),
+                          vector(2),
+                          vector(3),
+                          vector(4)};
     auto* const sums = scalars_.as<double>();
     double* const alphas = sums + 2 * (steps_ + 1);
     sum(stream, sums, Start{v, b});

@@ -354,13 +354,13 @@ std::vector<std::pair<std::string, std::string>> versions() {
                       std::to_string(version % 10000 / 100) + "." + std::to_string(version % 100)}};
 }
 
-const Registration registration(3, {.name = "ccl",
-                                    .description = COMMLENS_CCL_NAME " on a stream of the GPU",
-                                    .unsupported = unsupported,
-                                    .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<CclTransport>(setup.communicator, setup.device);
-                                    },
-                                    .versions = versions});
+const Registration ccl_registration(3, {.name = "ccl",
+                                        .description = COMMLENS_CCL_NAME " on a stream of the GPU",
+                                        .unsupported = unsupported,
+                                        .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+                                          return std::make_unique<CclTransport>(setup.communicator, setup.device);
+                                        },
+                                        .versions = versions});
 
 }  // namespace
 

@@ -26,7 +26,7 @@ std::size_t Shape::begin(int of) const {
 
 namespace {
 
-using Blocks = std::vector<Block>;
+using BlockList = std::vector<Block>;
 
 std::size_t none(const Shape& /*shape*/) { return 0; }
 std::size_t one(const Shape& shape) { return shape.count; }
@@ -37,8 +37,8 @@ std::size_t own(const Shape& shape) { return shape.block(shape.rank); }
 std::size_t one_but_on_first(const Shape& shape) { return shape.rank > 0 ? shape.count : 0; }
 
 /// From every rank its block, one after the other.
-Blocks from_each(const Shape& shape) {
-  Blocks blocks;
+BlockList from_each(const Shape& shape) {
+  BlockList blocks;
   for (int rank = 0; rank < shape.ranks; ++rank) {
     blocks.push_back({.output = shape.begin(rank), .count = shape.block(rank), .first = rank, .last = rank});
   }
@@ -46,12 +46,12 @@ Blocks from_each(const Shape& shape) {
 }
 
 /// The array of ranks `first` to `last`.
-Blocks array_of(const Shape& shape, int first, int last) {
+BlockList array_of(const Shape& shape, int first, int last) {
   return {{.output = 0, .count = shape.count, .first = first, .last = last}};
 }
 
 /// This rank's block of the arrays of ranks `first` to `last`.
-Blocks block_of(const Shape& shape, int first, int last) {
+BlockList block_of(const Shape& shape, int first, int last) {
   return {{.count = shape.block(shape.rank), .first = first, .last = last, .input = shape.begin(shape.rank)}};
 }
 
@@ -68,8 +68,8 @@ std::size_t begin_between(const Shape& shape, int from, int to) {
   return first <= shape.ranks ? shape.begin(first) - begin : shape.all() - begin + shape.begin(first - shape.ranks);
 }
 
-Blocks transposed(const Shape& shape) {
-  Blocks blocks;
+BlockList transposed(const Shape& shape) {
+  BlockList blocks;
   std::size_t output = 0;
   for (int from = 0; from < shape.ranks; ++from) {
     const std::size_t input = begin_between(shape, from, shape.rank);
@@ -96,8 +96,8 @@ std::size_t one_from_each(const Shape& shape) {
 }
 
 /// What a neighbor sends to all, or to each: this rank is after the one before it, and before the one after it.
-Blocks from_neighbors(const Shape& shape, bool to_each) {
-  Blocks blocks;
+BlockList from_neighbors(const Shape& shape, bool to_each) {
+  BlockList blocks;
   const std::vector<int> neighbors = shape.grid.neighbors(shape.rank);
   std::size_t output = 0;
   for (std::size_t side = 0; side < neighbors.size(); ++side) {
@@ -185,7 +185,7 @@ std::vector<OperationDescription> make() {
                                     .rooted = true,
                                     .input = own,
                                     .output = all_on_root,
-                                    .blocks = [](const Shape& s) { return s.is_root() ? from_each(s) : Blocks{}; },
+                                    .blocks = [](const Shape& s) { return s.is_root() ? from_each(s) : BlockList{}; },
                                     .total = all,
                                     .bus_factor = of_others,
                                     .in_place = from_own_block_on_root};
@@ -254,7 +254,7 @@ std::vector<OperationDescription> make() {
        .rooted = true,
        .input = one,
        .output = one_on_root,
-       .blocks = [](const Shape& s) { return s.is_root() ? array_of(s, 0, s.ranks - 1) : Blocks{}; },
+       .blocks = [](const Shape& s) { return s.is_root() ? array_of(s, 0, s.ranks - 1) : BlockList{}; },
        .total = one,
        .bus_factor = whole,
        .in_place = at_begin,
@@ -309,7 +309,7 @@ std::vector<OperationDescription> make() {
        .reduces = true,
        .input = one,
        .output = one_but_on_first,
-       .blocks = [](const Shape& s) { return s.rank > 0 ? array_of(s, 0, s.rank - 1) : Blocks{}; },
+       .blocks = [](const Shape& s) { return s.rank > 0 ? array_of(s, 0, s.rank - 1) : BlockList{}; },
        .total = one,
        .bus_factor = whole},
       {.operation = Operation::shift,
@@ -347,7 +347,7 @@ std::vector<OperationDescription> make() {
        .osu = "Barrier Latency Test",
        .input = none,
        .output = none,
-       .blocks = [](const Shape&) { return Blocks{}; },
+       .blocks = [](const Shape&) { return BlockList{}; },
        .total = none,
        .bus_factor = nothing},
   };

@@ -140,13 +140,14 @@ std::string unsupported(const Setup& setup) {
   return {};
 }
 
-const Registration registration(1, {.name = "mpi",
-                                    .description = "the buffer's address is passed to MPI",
-                                    .passes_gpu_memory_to_mpi = true,
-                                    .unsupported = unsupported,
-                                    .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<MpiTransport>(Communicator(setup.communicator.handle()));
-                                    }});
+const Registration mpi_registration(1,
+                                    {.name = "mpi",
+                                     .description = "the buffer's address is passed to MPI",
+                                     .passes_gpu_memory_to_mpi = true,
+                                     .unsupported = unsupported,
+                                     .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+                                       return std::make_unique<MpiTransport>(Communicator(setup.communicator.handle()));
+                                     }});
 
 }  // namespace
 

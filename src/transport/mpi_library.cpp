@@ -44,13 +44,6 @@ std::optional<Match> find(const std::string& text) {
   return std::nullopt;
 }
 
-std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  return text.data();
-}
-
 /// Up to the first comma.
 std::string beginning_of_first_line(const std::string& text) {
   constexpr std::size_t most = 40;
@@ -67,8 +60,15 @@ Function* symbol(const char* name) {
 
 }  // namespace
 
-std::string mpi_library() { return mpi_library_in(library_version()); }
-std::string mpi_family() { return mpi_family_in(library_version()); }
+std::string mpi_library_version() {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  MPI_Get_library_version(text.data(), &length);
+  return text.data();
+}
+
+std::string mpi_library() { return mpi_library_in(mpi_library_version()); }
+std::string mpi_family() { return mpi_family_in(mpi_library_version()); }
 
 std::string mpi_library_in(const std::string& text) {
   const auto match = find(text);

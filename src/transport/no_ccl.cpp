@@ -9,16 +9,16 @@ namespace commlens::transport {
 
 namespace {
 
-const Registration registration(3, {.name = "ccl",
-                                    .description = "NCCL or RCCL (not in this build)",
-                                    .built = false,
-                                    .unsupported = [](const Setup&) -> std::string {
-                                      return "this build has no NCCL or RCCL; install one and configure again "
-                                             "with the preset cuda or hip";
-                                    },
-                                    .make = [](const Setup&) -> std::unique_ptr<Transport> {
-                                      throw Error("this build has no ccl transport");
-                                    }});
+const Registration ccl_registration(3, {.name = "ccl",
+                                        .description = "NCCL or RCCL (not in this build)",
+                                        .built = false,
+                                        .unsupported = [](const Setup&) -> std::string {
+                                          return "this build has no NCCL or RCCL; install one and configure again "
+                                                 "with the preset cuda or hip";
+                                        },
+                                        .make = [](const Setup&) -> std::unique_ptr<Transport> {
+                                          throw Error("this build has no ccl transport");
+                                        }});
 
 }  // namespace
 

@@ -115,13 +115,6 @@ std::string upper_case(std::string text) {
   return text;
 }
 
-std::string library_version() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  return text.data();
-}
-
 /// By the shared library of a function, or by its name: components may be linked into libmpi.
 std::string coll_component_of(const Frame& frame) {
   static const std::regex in_object(R"(^mca_coll_(\w+)\.so)");
@@ -177,7 +170,8 @@ Selection selected(const std::string& collective) {
   Selection selection = components();
   if (const std::string lanes = UcxLog::lanes(); !lanes.empty()) selection["ucx"] = lanes;
   if (const std::string providers = opened_providers(); !providers.empty()) selection["provider"] = providers;
-  if (const std::string netmod = netmod_in(library_version(), selection); !netmod.empty()) selection["netmod"] = netmod;
+  if (const std::string netmod = netmod_in(mpi_library_version(), selection); !netmod.empty())
+    selection["netmod"] = netmod;
   const std::string algorithm = asked_algorithm(collective);
   if (algorithm.empty() || algorithm == "auto") return selection;
   selection["collective"] = collective;

@@ -293,15 +293,15 @@ class StagedTransport final : public Transport {
   std::shared_ptr<Stages> stages_;
 };
 
-const Registration registration(2, {.name = "staged",
-                                    .description = "copied to pinned host memory, sent by MPI, copied back",
-                                    .unsupported = [](const Setup&) { return std::string(); },
-                                    .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
-                                      return std::make_unique<StagedTransport>(
-                                          Communicator(setup.communicator.handle()), setup.device,
-                                          std::make_shared<Stages>(setup.device));
-                                    },
-                                    .staging = [](double bytes) { return bytes; }});
+const Registration staged_registration(2, {.name = "staged",
+                                           .description = "copied to pinned host memory, sent by MPI, copied back",
+                                           .unsupported = [](const Setup&) { return std::string(); },
+                                           .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
+                                             return std::make_unique<StagedTransport>(
+                                                 Communicator(setup.communicator.handle()), setup.device,
+                                                 std::make_shared<Stages>(setup.device));
+                                           },
+                                           .staging = [](double bytes) { return bytes; }});
 
 }  // namespace
 

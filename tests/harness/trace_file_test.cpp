@@ -2,18 +2,16 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "harness/output.hpp"
 
 namespace commlens {
 namespace {
-
-using Json = nlohmann::json;
 
 /// Of this process alone, as tests run at the same time.
 class Path {

@@ -225,7 +225,6 @@ Ceiling ceiling(const std::string& name, double seconds) {
 }
 
 std::vector<Record> every_kind() {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
   std::vector<Record> records;
   records.push_back(latency(8, "mpi", "host", 29e-6));
   records.push_back(latency(8, "mpi", "device:host", 29e-6));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,8 @@
 #include "measure/result.hpp"
 
 namespace commlens::measure::examples {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// Two ranks with a GPU each on one node, or without GPUs on backend `host`.
 Start start_with_gpus();

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -13,9 +12,7 @@
 namespace commlens::measure {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using examples::infinity;
 
 std::string text_of(const Record& record) { return record_line(examples::start_with_gpus(), Result(record)); }
 Json json_of(const Record& record) { return Json::parse(text_of(record)); }

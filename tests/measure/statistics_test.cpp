@@ -13,10 +13,12 @@
 #include <string>
 #include <vector>
 
+#include "measure/examples.hpp"
+
 namespace commlens::measure {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
+using examples::infinity;
 
 /// 1, 2 ... n in some other order: each value is its own rank.
 std::vector<double> ranks_up_to(std::size_t count) {

@@ -106,7 +106,7 @@ TEST_P(CoarseMatrixIn, AddsUpToTheDenseOperator) {
 
 INSTANTIATE_TEST_SUITE_P(Memories, CoarseMatrixIn, sem::memories, name_of);
 
-constexpr sem::Shape shape{.elements = {4, 4, 3}, .order = 1};
+constexpr sem::Shape coarse_shape{.elements = {4, 4, 3}, .order = 1};
 constexpr sem::Shape two_unknowns{.elements = {3, 2, 2}, .order = 1};
 
 /// The square of the energy norm of what x is off by.
@@ -133,7 +133,7 @@ class CoarseSolverIn : public SolversIn {
 };
 
 TEST_P(CoarseSolverIn, CgDoesTheStepsOfTheTextbookUpToTheSolution) {
-  Problem<float> problem(shape, context(), nobody);
+  Problem<float> problem(coarse_shape, context(), nobody);
   const reference::Whole& whole = problem.whole;
   const Vector solution = whole.random(9);
   const Vector b = whole.apply(solution);
@@ -179,7 +179,7 @@ TEST_P(CoarseSolverIn, NeedsNoRowsOnARankAndStaysAtTheSolution) {
 }
 
 TEST_P(CoarseSolverIn, OfNothingIsNothing) {
-  Problem<float> problem(shape, context(), nobody);
+  Problem<float> problem(coarse_shape, context(), nobody);
   const Vector zeros(problem.whole.unknowns());
   EXPECT_EQ(solved(problem, *cg(problem, 20), zeros), zeros);
   if (const auto solver = amg(problem)) {
@@ -189,7 +189,7 @@ TEST_P(CoarseSolverIn, OfNothingIsNothing) {
 
 TEST_P(CoarseSolverIn, SaysWhyBoomerAmgIsMissing) {
   if (boomeramg_missing().empty()) GTEST_SKIP() << "it is in this build";
-  Problem<float> problem(shape, context(), nobody);
+  Problem<float> problem(coarse_shape, context(), nobody);
   EXPECT_THROW((void)make_boomeramg(problem.level, context(), nobody), Error);
 }
 

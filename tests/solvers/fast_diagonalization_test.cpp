@@ -18,7 +18,7 @@ using reference::Matrix;
 /// 0 stands for a missing neighbor.
 constexpr Lengths all_lengths[] = {{0.4, 0.3, 0.7}, {0, 0.3, 0.7}, {0.4, 0.3, 0}, {0, 1.3, 0}};
 
-std::string text(int order, const Lengths& lengths) {
+std::string describe(int order, const Lengths& lengths) {
   return "order " + std::to_string(order) + ", lengths " + std::to_string(lengths.before) + " " +
          std::to_string(lengths.element) + " " + std::to_string(lengths.after);
 }
@@ -68,8 +68,8 @@ TEST(FastDiagonalization, HasTheMatricesOfThreeElementsInARow) {
     for (const Lengths& lengths : all_lengths) {
       const Problem1d expected = by_hand(gll, lengths);
       const Matrices matrices = matrices_of(gll, lengths);
-      reference::expect_equal(matrices.stiffness, expected.stiffness.values, 1e-13, text(order, lengths));
-      reference::expect_equal(matrices.mass, expected.mass, 1e-14, text(order, lengths));
+      reference::expect_equal(matrices.stiffness, expected.stiffness.values, 1e-13, describe(order, lengths));
+      reference::expect_equal(matrices.mass, expected.mass, 1e-14, describe(order, lengths));
     }
   }
 }
@@ -85,7 +85,7 @@ TEST(FastDiagonalization, DiagonalizesBothMatrices) {
       ASSERT_EQ(eigen.vectors.size(), n * n);
       const auto s = [&](std::size_t node, std::size_t q) { return eigen.vectors[node * n + q]; };
       for (std::size_t q = 0; q < n; ++q) {
-        EXPECT_GT(eigen.values[q], 0) << text(order, lengths);
+        EXPECT_GT(eigen.values[q], 0) << describe(order, lengths);
         for (std::size_t p = 0; p < n; ++p) {
           double of_mass = 0;
           double of_stiffness = 0;
@@ -94,8 +94,8 @@ TEST(FastDiagonalization, DiagonalizesBothMatrices) {
             for (std::size_t j = 0; j < n; ++j) of_stiffness += s(i, q) * problem.stiffness.at(i, j) * s(j, p);
           }
           const double scale = *std::max_element(eigen.values.begin(), eigen.values.end());
-          ASSERT_NEAR(of_mass, q == p ? 1 : 0, 1e-12) << text(order, lengths);
-          ASSERT_NEAR(of_stiffness, q == p ? eigen.values[q] : 0, 1e-12 * scale) << text(order, lengths);
+          ASSERT_NEAR(of_mass, q == p ? 1 : 0, 1e-12) << describe(order, lengths);
+          ASSERT_NEAR(of_stiffness, q == p ? eigen.values[q] : 0, 1e-12 * scale) << describe(order, lengths);
         }
       }
     }

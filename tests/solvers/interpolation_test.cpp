@@ -19,7 +19,7 @@ struct Orders {
 };
 constexpr Orders all_orders[] = {{1, 2}, {1, 3}, {1, 4}, {2, 4}, {3, 7}, {2, 3}};
 
-std::string text(const Orders& orders) {
+std::string describe(const Orders& orders) {
   return "orders " + std::to_string(orders.coarse) + " and " + std::to_string(orders.fine);
 }
 
@@ -35,7 +35,7 @@ TEST(InterpolationMatrix, IsExactForPolynomials) {
         for (std::size_t j = 0; j < from.points.size(); ++j) {
           value += matrix[i * from.points.size() + j] * std::pow(from.points[j], power);
         }
-        EXPECT_NEAR(value, std::pow(to.points[i], power), 1e-13) << text(orders) << ", power " << power;
+        EXPECT_NEAR(value, std::pow(to.points[i], power), 1e-13) << describe(orders) << ", power " << power;
       }
     }
   }
@@ -69,7 +69,7 @@ TEST_P(InterpolationIn, AddsTheInterpolatedValuesOnce) {
     const Vector expected = reference::sum(before, 1, reference::interpolated(coarse.whole, fine.whole, u));
     // Four ranks have blocks of different sizes: of a node that they share they have different numbers of elements.
     const Vector interpolated = fine.whole.gathered(fine.space, values_of<float>(to, fine.space.length()));
-    expect_equal(interpolated, expected, 1e-6, text(orders));
+    expect_equal(interpolated, expected, 1e-6, describe(orders));
   }
 }
 
@@ -88,7 +88,7 @@ TEST_P(InterpolationIn, RestrictionIsItsTranspose) {
         const Vector u = coarse.whole.random(seed);
         const Vector up = reference::interpolated(coarse.whole, fine.whole, u);
         const double scale = reference::norm(up) * reference::norm(r);
-        EXPECT_NEAR(reference::product(restricted, u), reference::product(r, up), 1e-6 * scale) << text(orders);
+        EXPECT_NEAR(reference::product(restricted, u), reference::product(r, up), 1e-6 * scale) << describe(orders);
       }
     }
   }

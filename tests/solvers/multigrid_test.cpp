@@ -69,7 +69,7 @@ TEST_P(MultigridCycleIn, IsTheDenseVCycle) {
 
 INSTANTIATE_TEST_SUITE_P(Memories, MultigridCycleIn, sem::memories, name_of);
 
-std::string text(const Multigrid::Options& options) {
+std::string describe(const Multigrid::Options& options) {
   std::string all(name(options.smoother));
   for (const int order : options.orders) all += ", " + std::to_string(order);
   return all;
@@ -133,18 +133,18 @@ class MultigridIn : public SolversIn {
   /// Returns the iterations.
   std::size_t expect_solved(const sem::Shape& shape, const Multigrid::Options& options) {
     const Outcome outcome = solve(shape, options, context(), false);
-    EXPECT_TRUE(outcome.solution.converged) << text(options);
+    EXPECT_TRUE(outcome.solution.converged) << describe(options);
     const reference::Whole whole(shape);
     const Vector b = whole.random(18);
     const double residual = norm(sum(b, -1, whole.apply(outcome.x))) / norm(b);
-    EXPECT_LT(residual, 1.01 * limits.tolerance) << text(options);
-    EXPECT_NEAR(residual, outcome.solution.relative_residuals.back(), 1e-3 * residual + 1e-13) << text(options);
+    EXPECT_LT(residual, 1.01 * limits.tolerance) << describe(options);
+    EXPECT_NEAR(residual, outcome.solution.relative_residuals.back(), 1e-3 * residual + 1e-13) << describe(options);
 
     const Outcome alone = solve_alone(shape, options);
     EXPECT_LE(std::abs(static_cast<int>(outcome.solution.iterations) - static_cast<int>(alone.solution.iterations)), 1)
-        << text(options);
+        << describe(options);
     EXPECT_EQ(outcome.spectral_radii.size() + 1, options.orders.size());
-    reference::expect_equal(outcome.spectral_radii, alone.spectral_radii, 1e-3, text(options));
+    reference::expect_equal(outcome.spectral_radii, alone.spectral_radii, 1e-3, describe(options));
     return outcome.solution.iterations;
   }
 

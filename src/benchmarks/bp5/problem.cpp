@@ -99,7 +99,7 @@ double Problem::apply_operator() {
 namespace {
 
 /// If nothing stays in a cache between two kernels, and everything within one.
-double bytes_per_iteration(const Problem& problem) {
+double bytes_of_iteration(const Problem& problem) {
   const Options& options = problem.options();
   const VectorLayout layout = problem.layout();
   const auto nodes = static_cast<double>(layout.mesh.nodes());
@@ -134,7 +134,7 @@ Work work_of(const Problem& problem, int ranks) {
   return {.dof = work.dof,
           .flops_per_iteration = work.application + 16 * work.nodes,
           .flops_of_start = work.application + 9 * work.nodes,
-          .bytes_per_iteration = bytes_per_iteration(problem)};
+          .bytes_per_iteration = bytes_of_iteration(problem)};
 }
 
 /// b - A x must be the residual of the iteration, with the norm that it had there, whatever the iteration did; and both

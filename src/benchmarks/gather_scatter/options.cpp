@@ -22,7 +22,7 @@ constexpr double most_nodes = 4294967295;  // of a rank: lists number them in 32
 constexpr double set_up_bytes = 90;
 
 /// Per node, about: the lists that memory_estimate() asks the library about.
-constexpr double list_bytes = 6;
+constexpr double bytes_of_lists = 6;
 
 /// Values that a rank sends at most. It has no more random ids than nodes, nor than there are on all ranks, where they
 /// have 1, 2 … copies in turn; and an id is on no more other ranks than there are, nor than it has further copies.
@@ -122,7 +122,7 @@ MemoryEstimate GatherScatterOptions::per_node() const {
 std::vector<std::string> GatherScatterOptions::scale_to_memory(const MemoryBudget& budget, int ranks) {
   on_gpu = budget.on_gpu;
   MemoryEstimate needed = per_node();
-  needed.buffers += list_bytes;
+  needed.buffers += bytes_of_lists;
   require_room({.option = on_mesh() ? "elements" : "nodes",
                 .value = on_mesh() ? mesh.text() : std::to_string(nodes),
                 .nodes = nodes_about(ranks),

@@ -66,7 +66,7 @@ void set_threads(int threads) {
   }
 }
 
-std::string library_name() {
+std::string blas_library() {
   for (const char* name : {"openblas_get_config", "scipy_openblas_get_config"}) {
     if (auto* get = symbol<const char*()>(name)) return get();
   }
@@ -89,10 +89,10 @@ bool has_avx2() {
 class HostBlas final : public Blas {
  public:
   explicit HostBlas(int threads) { set_threads(threads); }
-  [[nodiscard]] std::string library() const override { return library_name(); }
+  [[nodiscard]] std::string library() const override { return blas_library(); }
   /// OpenBLAS uses the kernels of a Prescott, of 2004, for processors that it does not know.
   [[nodiscard]] std::string advice() const override {
-    if (library_name().find("Prescott") == std::string::npos || !has_avx2()) return {};
+    if (blas_library().find("Prescott") == std::string::npos || !has_avx2()) return {};
     return "OpenBLAS does not know this processor and uses kernels of 2004; set OPENBLAS_CORETYPE=HASWELL, or SKYLAKEX "
            "with AVX-512, or install a newer version";
   }

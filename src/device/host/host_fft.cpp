@@ -105,7 +105,7 @@ class Batch {
   std::array<Plan, 8> plans_;
 };
 
-std::string library_name() {
+std::string fft_library() {
   // FFTW: "fftw-3.3.10-sse2-avx"; other libraries with its interface have other texts.
   std::string version = fftw_version;
   const std::string prefix = "fftw-";
@@ -145,7 +145,7 @@ class HostFft final : public Fft {
                     direction] { run(from, to, direction); });
   }
 
-  [[nodiscard]] std::string library() const override { return library_name(); }
+  [[nodiscard]] std::string library() const override { return fft_library(); }
 
  private:
   void run(Complex* in, Complex* out, Direction direction) const {

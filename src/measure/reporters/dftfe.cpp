@@ -12,7 +12,7 @@
 namespace commlens::measure {
 namespace {
 
-constexpr const char* format_name = "dftfe";
+constexpr const char* dftfe_format = "dftfe";
 
 /// The words before the number; empty for a transport that the mini-app's layout has no words for.
 std::string title_of(std::string_view operation, const std::string& transport) {
@@ -29,7 +29,7 @@ std::string comment(const Record& record, const std::string& text) {
 std::string line_of(const Start& start, const Result& result) {
   const Record& record = result.record();
   if (result.outcome().status != Status::ok) return comment(record, complaint(result.outcome()));
-  const ClassicLayout* layout = start.benchmark.classic_layout(format_name);
+  const ClassicLayout* layout = start.benchmark.classic_layout(dftfe_format);
   const bool has_column = layout != nullptr && !layout->columns.empty();
   const MetricStatistics* metric = has_column ? result.metric(layout->columns.front().metric) : nullptr;
   const std::string title = metric == nullptr ? "" : title_of(layout->title, record.transport);
@@ -52,7 +52,7 @@ class DftfeReporter final : public Reporter {
 }  // namespace
 
 ReporterDescription dftfe_reporter() {
-  return {.name = format_name,
+  return {.name = dftfe_format,
           .help = "allreduce in the words of the DFT-FE mini-app",
           .make = make_reporter<DftfeReporter>,
           .is_classic = true};

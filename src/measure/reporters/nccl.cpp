@@ -19,7 +19,7 @@
 namespace commlens::measure {
 namespace {
 
-constexpr const char* format_name = "nccl";
+constexpr const char* nccl_format = "nccl";
 
 std::string_view type_of(std::string_view dtype) {
   constexpr std::pair<std::string_view, std::string_view> names[] = {
@@ -77,7 +77,7 @@ class NcclReporter final : public Reporter {
   using Reporter::Reporter;
 
   void add(const Start& start, std::span<const Result> group) override {
-    const ClassicLayout* layout = start.benchmark.classic_layout(format_name);
+    const ClassicLayout* layout = start.benchmark.classic_layout(nccl_format);
     for (const Result& result : group) {
       if (layout == nullptr) return;  // which is refused before anything is measured
       const Record& record = result.record();
@@ -135,7 +135,7 @@ class NcclReporter final : public Reporter {
 }  // namespace
 
 ReporterDescription nccl_reporter() {
-  return {.name = format_name,
+  return {.name = nccl_format,
           .help = "the layout of nccl-tests 2.19",
           .make = make_reporter<NcclReporter>,
           .is_classic = true};

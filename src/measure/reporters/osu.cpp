@@ -19,7 +19,7 @@
 namespace commlens::measure {
 namespace {
 
-constexpr const char* format_name = "osu";
+constexpr const char* osu_format = "osu";
 constexpr int size_width = 10;
 constexpr int metric_width = 18;  ///< of headings and numbers in OSU 7's output
 
@@ -165,7 +165,7 @@ class OsuReporter final : public Reporter {
 
   static std::string text_of(const Start& start, const Result& result, bool begins, bool several) {
     const Record& record = result.record();
-    const ClassicLayout* layout = start.benchmark.classic_layout(format_name);
+    const ClassicLayout* layout = start.benchmark.classic_layout(osu_format);
     if (layout == nullptr) return "";  // which is refused before anything is measured
     return (begins ? section_header(start, record, *layout, several) : "") + row_of(result, *layout);
   }
@@ -182,7 +182,7 @@ class OsuReporter final : public Reporter {
 }  // namespace
 
 ReporterDescription osu_reporter() {
-  return {.name = format_name,
+  return {.name = osu_format,
           .help = "the layout of the OSU micro-benchmarks 7.4",
           .make = make_reporter<OsuReporter>,
           .is_classic = true};

@@ -72,10 +72,11 @@ std::unique_ptr<Transport> make(const Setup& setup) {
   return make_host_peer(setup.communicator);
 }
 
-const Registration registration(4, {.name = "peer",
-                                    .description = "loads and stores into the memory of the other ranks of the node",
-                                    .unsupported = unsupported,
-                                    .make = make});
+const Registration peer_registration(4,
+                                     {.name = "peer",
+                                      .description = "loads and stores into the memory of the other ranks of the node",
+                                      .unsupported = unsupported,
+                                      .make = make});
 
 }  // namespace
 

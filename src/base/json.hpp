@@ -1,0 +1,24 @@
+// JSON: what ranks send to one another, and what records and listings are written as. Reading and writing are compiled
+// once, in json.cpp: they are most of what the library costs in each file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace commlens {
+
+/// Ordered: a line reads in the order of the schema, and two lines can be compared as text.
+using Json = nlohmann::ordered_json;
+
+/// In one line. Bytes that are not UTF-8 (names of hosts and devices) are replaced.
+std::string line_of(const Json& json);
+
+/// Throws Json::parse_error.
+Json parse_json(std::string_view text);
+
+/// Nothing: not JSON.
+std::optional<Json> json_in(std::string_view text);
+
+}  // namespace commlens

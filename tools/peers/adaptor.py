@@ -50,6 +50,7 @@ class Request:
     benchmark: str
     options: Options
     ranks: int
+    memory: str
 
     def only(self, *names: str) -> None:
         """Raises CommlensError for an option that is none of these."""
@@ -78,8 +79,8 @@ class Peer:
     name: str
     benchmarks: Sequence[str]  # in commlens's words
     plan: Callable[[Request], Plan]
-    transport: str = "mpi"  # the only one that it has, as commlens calls it, and the memory
-    memory: str = "host"
+    transport: str = "mpi"  # the only one that it has, as commlens calls it
+    memories: Sequence[str] = ("host",)  # that it can use; the first is its default
 
 
 def main(peer: Peer) -> NoReturn:
@@ -141,7 +142,7 @@ def _run(peer: Peer, words: Sequence[str]) -> None:
     if _rank() != 0:
         os.execv(plan.command[0], plan.command)
     benchmark = native.benchmark(request.benchmark)
-    job = Job(native.about, benchmark, request.ranks, peer.transport, peer.memory)
+    job = Job(native.about, benchmark, request.ranks, peer.transport, request.memory)
     _measure(plan, Writer(request.options.text("record"), job, plan))
 
 
@@ -183,10 +184,14 @@ def _request(peer: Peer, native: Native, words: Sequence[str]) -> Request:
         known = ", ".join(peer.benchmarks)
         raise CommlensError(f"{words[0]}: not compared with {peer.name}; write one of: {known}")
     options, ranks = _accepted(native, words)
-    request = Request(peer.name, words[0], options, ranks)
-    request.fixed(transport=peer.transport, memory=peer.memory)
+    memory = options.get("memory", peer.memories[0])
+    if memory not in peer.memories:
+        known = " or ".join(f"--memory {name}" for name in peer.memories)
+        raise CommlensError(f"--memory {memory}: for {peer.name} write {known}")
+    request = Request(peer.name, words[0], options, ranks, memory)
+    request.fixed(transport=peer.transport)
     if native.about.has_gpu:
-        request.needed("memory", f"write --memory {peer.memory}")
+        request.needed("memory", f"write --memory {peer.memories[0]}")
     of_node = _number_in_environment(_RANKS_OF_NODE, ranks)
     if of_node != ranks:
         raise CommlensError(f"{of_node} of {ranks} ranks are on this node: start all on one node")

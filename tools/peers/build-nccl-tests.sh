@@ -1,10 +1,10 @@
 #!/bin/sh
-# Builds the program of nccl-tests that nccl.py runs.
+# Builds the programs of nccl-tests that nccl.py runs.
 #
 #   tools/peers/build-nccl-tests.sh SOURCE FOLDER
 #
 # SOURCE: nccl-tests' unpacked source, https://github.com/NVIDIA/nccl-tests.
-# FOLDER: for the program; NCCL_TESTS_HOME is to name it. SOURCE is left as it is. CXX: the compiler
+# FOLDER: for the programs; NCCL_TESTS_HOME is to name it. SOURCE is left as it is. CXX: the compiler
 # [mpicxx], of the MPI library with which commlens was built. CUDA_HOME: the folder of CUDA [of the
 # nvcc on the PATH]. NCCL_HOME: the folder of the NCCL with which commlens was built, where the
 # compiler does not find it. NVCC_GENCODE: what to compile for, as options of nvcc [the GPUs of this
@@ -25,14 +25,20 @@ if [ -z "${NVCC_GENCODE:-}" ]; then
   done
 fi
 export NVCC_GENCODE
-if [ -n "${NCCL_HOME:-}" ]; then # the program is to find it, too
+if [ -n "${NCCL_HOME:-}" ]; then # the programs are to find it, too
   export NVCC_APPEND_FLAGS="${NVCC_APPEND_FLAGS:-} -Xlinker -rpath,$NCCL_HOME/lib"
 fi
 objects=$(mktemp -d)
 trap 'rm -r "$objects"' EXIT
+programs=
+for name in all_gather all_reduce alltoall broadcast gather reduce reduce_scatter scatter sendrecv; do
+  programs="$programs $objects/${name}_perf"
+done
 # The compiler knows where MPI is; their Makefile takes include and lib of one folder for it.
+# shellcheck disable=SC2086 # a list
 make -j 4 -C "$1/src" MPI=1 CXX="${CXX:-mpicxx}" CUDA_HOME="$cuda" CUDARTLIB=cudart_static \
-  BUILDDIR="$objects" "$objects/all_reduce_perf" >&2
+  BUILDDIR="$objects" $programs >&2
 mkdir -p "$2"
-cp "$objects/all_reduce_perf" "$2"
+# shellcheck disable=SC2086
+cp $programs "$2"
 echo "$2"

@@ -2,7 +2,7 @@
 """Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
 docs/gather-scatter-measured.md.
 
-    tools/peers/measure.py OUT [--launches 15] [--only osu|osu-collectives|gslib|nccl]
+    tools/peers/measure.py OUT [--launches 15] [--only osu|osu-collectives|osu-device|gslib|nccl]
                            [--benchmarks NAME...] [--env NAME=VALUE]
 
 Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
@@ -12,10 +12,11 @@ with --benchmarks only these; with --env both sides have this variable, and the 
 osu, gslib: needs OSU_HOME and GSLIB_HOME (build-osu.sh, build-gslib.sh). About 10 minutes with
 7 launches.
 
-nccl: needs NCCL_TESTS_HOME (build-nccl-tests.sh) and two GPUs. About 8 minutes with 15 launches,
-where one takes 4 s. What is measured takes half a minute of them: in a start with sizes up to 4M
-0.5 s of nccl-tests and 0.3 s of commlens (20 sizes of 7 to 35 us), with sizes from 256M 0.3 s and
-0.2 s (1 GiB takes 3.8 ms at 280 GB/s; nccl-tests always measures in and out of place).
+osu-device: needs OSU_HOME with programs that were built for CUDA, a CUDA-aware MPI and two GPUs.
+
+nccl: needs NCCL_TESTS_HOME (build-nccl-tests.sh) and two GPUs: every operation of floats, and the
+reductions of bfloat16, too. A launch takes about 4 s, most of it the start: 12 minutes with 3
+launches.
 """
 
 from __future__ import annotations
@@ -75,8 +76,28 @@ OSU += tuple(
 OSU += tuple((name, "", 10000, 100, "") for name in OF_ELEMENT)
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
+# Through a GPU-aware MPI.
+OSU_DEVICE = (
+    ("latency", "1:4M", 200, 20, ""),
+    ("bandwidth", "1:4M", 20, 2, ""),
+    ("allreduce", "4:4M", 100, 10, "--dtype f32 --out-of-place"),
+    ("allgather", "1:1M", 100, 10, "--out-of-place"),
+    ("reduce-scatter", "4:1M", 100, 10, "--dtype f32"),
+    ("broadcast", "1:1M", 100, 10, ""),
+    ("reduce", "4:1M", 100, 10, "--dtype f32 --out-of-place"),
+    ("alltoall", "1:1M", 100, 10, ""),
+)
+
 # Sizes that can be in one start (nccl.py says why), with their repetitions and warm-ups.
-NCCL = (("8:4M", 1000, 100), ("16M", 100, 10), ("80M", 100, 10), ("256M:1G", 20, 5))
+NCCL_SIZES = (("{least}:4M", 200, 20), ("64M", 50, 5), ("256M:1G", 10, 2))
+NCCL = {
+    **dict.fromkeys(("allreduce", "reduce"), ("--out-of-place", "f32", "bf16")),
+    "reduce-scatter": ("--size-of array", "f32", "bf16"),
+    "broadcast": ("--out-of-place", "f32"),
+    "allgather": ("--size-of array --out-of-place", "f32"),
+    "alltoall": ("--size-of array", "f32"),
+    "shift": ("", "f32"),
+}
 
 
 def osu() -> Iterator[list[str]]:
@@ -103,13 +124,30 @@ def gslib() -> Iterator[list[str]]:
             yield ["gather-scatter", "--ranks", str(ranks), "--", *options.split(), *ON_HOST]
 
 
+def osu_device() -> Iterator[list[str]]:
+    for benchmark, sizes, repeat, warmup, extra in OSU_DEVICE:
+        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
+        on_gpus = ("--memory", "device", *ON_HOST[2:])
+        yield [benchmark, "--ranks", "2", "--", *options.split(), *on_gpus]
+
+
 def nccl() -> Iterator[list[str]]:
-    for sizes, repeat, warmup in NCCL:
-        options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup}"
-        yield ["allreduce", "--ranks", "2", "--", *options.split(), *ON_GPUS]
+    for benchmark, (extra, *types) in NCCL.items():
+        least = 32 if "size-of" in extra else 8
+        for dtype in types:
+            for sizes, repeat, warmup in NCCL_SIZES:
+                swept = f"--bytes {sizes.format(least=least)} --dtype {dtype} {extra}"
+                options = f"{swept} --batches 1 --repeat {repeat} --warmup {warmup}"
+                yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_GPUS]
 
 
-PEERS = {"osu": osu, "osu-collectives": osu_collectives, "gslib": gslib, "nccl": nccl}
+PEERS = {
+    "osu": osu,
+    "osu-collectives": osu_collectives,
+    "osu-device": osu_device,
+    "gslib": gslib,
+    "nccl": nccl,
+}
 WITHOUT_GPUS = ("osu", "gslib")
 
 

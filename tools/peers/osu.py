@@ -21,6 +21,9 @@ The neighborhood programs have a periodic grid of one dimension, on 3 ranks or m
 --dimensions 1 --periodic. In more dimensions OSU has diagonal ranks as neighbors, too, which MPI's
 Cartesian topologies do not.
 
+With --memory device and programs that were built for CUDA (build-osu.sh) the buffers are on GPUs. A
+rank takes the GPU of its number on the node.
+
 The one-sided programs are asked for the same window and synchronization as commlens. Their
 accumulates are of --dtype u8 (MPI_CHAR there), i32 or f32; osu_get_acc_latency's of u8 alone.
 """
@@ -128,7 +131,7 @@ def plan(request: Request) -> Plan:
     if not sizes <= {least << power for power in range(61)}:
         text = request.options.text("bytes")
         raise CommlensError(f"--bytes {text}: OSU doubles the size; write such as 1,8,64 or 8:4M")
-    asked = [*_of_collective(request), *_of_one_sided(request)]
+    asked = [*_of_collective(request), *_of_one_sided(request), *_of_memory(request)]
     name = _program(request)
     program = program_in("OSU_HOME", name, "tools/peers/build-osu.sh builds it")
     range_ = f"{factor * least}:{factor * most}"
@@ -141,6 +144,15 @@ def plan(request: Request) -> Plan:
         read=partial(_figures, request, sizes),
         versions=_versions,
     )
+
+
+def _of_memory(request: Request) -> list[str]:
+    """Raises CommlensError for what is compared in host memory only."""
+    if request.memory == "host":
+        return []
+    if request.benchmark in _ONE_SIDED:
+        raise CommlensError(f"--memory device: for OSU's {request.benchmark} write --memory host")
+    return ["-d", "cuda", *(("D", "D") if request.benchmark in _PAIRS else ())]
 
 
 def _program(request: Request) -> str:
@@ -297,4 +309,4 @@ def _of_size(request: Request, size: int, printed: float) -> Figures:
 
 
 if __name__ == "__main__":
-    main(Peer(_NAME, tuple(_PROGRAMS), plan))
+    main(Peer(_NAME, tuple(_PROGRAMS), plan, memories=("host", "device")))

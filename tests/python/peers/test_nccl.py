@@ -1,4 +1,4 @@
-"""tools/peers/nccl.py: nccl-tests' all_reduce_perf in the place of commlens-bench."""
+"""tools/peers/nccl.py: the programs of nccl-tests in the place of commlens-bench."""
 
 from __future__ import annotations
 
@@ -89,6 +89,51 @@ def test_without_checks(home: Path, bench: str, tmp_path: Path) -> None:
     assert record.validation.status == "off"
 
 
+@pytest.mark.parametrize(
+    ("benchmark", "program_name", "options", "row", "expected"),
+    [
+        (
+            *("allgather", "all_gather_perf", "--size-of array --out-of-place --dtype f32"),
+            "64  8  float  none  -1  9.21  0.01  0.00  0  9.14  0.01  0.00  0\n",
+            {"count": 8, "bytes": 32, "dtype": "f32", "in_place": False},
+        ),
+        (
+            *("reduce-scatter", "reduce_scatter_perf", "--size-of array --dtype bf16"),
+            "64  16  bfloat16  sum  -1  9.21  0.01  0.00  0  9.14  0.01  0.00  0\n",
+            {"count": 16, "bytes": 32, "dtype": "bf16"},
+        ),
+        (
+            *("broadcast", "broadcast_perf", "--out-of-place --dtype f32"),
+            "64  16  float  none  0  9.21  0.01  0.00  0  9.14  0.01  0.00  0\n",
+            {"count": 16, "bytes": 64, "dtype": "f32", "in_place": False, "root": 0},
+        ),
+        (
+            *("shift", "sendrecv_perf", "--dtype f32"),
+            "64  16  float  none  -1  9.21  0.01  0.00  0  9.14  0.01  0.00  N/A\n",
+            {"count": 16, "bytes": 64, "dtype": "f32"},
+        ),
+    ],
+)
+def test_other_operations(
+    home: Path,
+    bench: str,
+    tmp_path: Path,
+    benchmark: str,
+    program_name: str,
+    options: str,
+    row: str,
+    expected: dict[str, object],
+) -> None:
+    """The sizes of nccl-tests are of all blocks, those in a record of one."""
+    printing(home / program_name, HEAD + SECOND + row)
+    path = tmp_path / "records.jsonl"
+    words = (benchmark, "--bytes", 64, *options.split(), *OPTIONS, "--record", path)
+    assert run("nccl.py", *words, COMMLENS_BENCH=bench).stderr == ""
+    (record,) = load([path]).records
+    assert record.parameters == expected
+    assert math.isclose(record.samples.values_s[0], 9.21e-6)
+
+
 def test_messages_of_nccl_are_no_figures(home: Path, bench: str) -> None:
     said = "NCCL version 2.28.3+cuda13.0\nnode1:4711:4711 [0] NCCL INFO Connected all rings\n"
     printing(home / "all_reduce_perf", HEAD + SECOND + said + ROWS)
@@ -105,8 +150,8 @@ def asked(tmp_path: Path, home: Path, *words: object) -> str:
 
 
 def test_it_is_asked_for_the_same_measurement(home: Path, tmp_path: Path) -> None:
-    once = "-g 1 -t 1 -m 1 -z 0 -G 0 -R 0 -a 3 -o sum"
-    options = "-b 8 -e 512 -f 8 -n 100 -w 10"
+    once = "-g 1 -t 1 -m 1 -z 0 -G 0 -R 0 -a 3"
+    options = "-b 8 -e 512 -f 8 -n 100 -w 10 -o sum"
     assert asked(tmp_path, home, "--bytes", "8:512:x8") == f"{options} -d double -c 1 {once}"
 
 
@@ -126,7 +171,9 @@ def test_options_are_passed_on(home: Path, tmp_path: Path, words: str, options: 
 
 
 def test_measured_times_are_compared(home: Path) -> None:
-    printing(home / "all_reduce_perf", "")
+    programs = ("all_gather", "all_reduce", "alltoall", "broadcast")
+    for name in (*programs, "reduce", "reduce_scatter", "sendrecv"):
+        printing(home / f"{name}_perf", "")
     measure = runpy.run_path(str(PEERS / "measure.py"))
     for benchmark, *words in measure["nccl"]():
         options = words[words.index("--") + 1 :]
@@ -165,7 +212,7 @@ def test_it_runs_in_jobs(commlens: Commlens, home: Path, bench: str, tmp_path: P
         ),
         (
             HEAD + SECOND + ROWS.replace("9.14    0.00    0.00       0", "9.14 0 0 2.09715e+06"),
-            *(0, "all_reduce_perf has found 2.09715e+06 wrong elements in sums of 8 bytes"),
+            *(0, "all_reduce_perf has found 2.09715e+06 wrong elements in arrays of 8 bytes"),
         ),
         (HEAD + SECOND + ROWS.replace("9.14", "0.00"), 0, "has printed 0 us for 8 bytes"),
         (HEAD + SECOND + "8  1  double  sum\n", 0, "'8  1  double  sum', which is no size"),

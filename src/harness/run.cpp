@@ -16,6 +16,7 @@
 #include "measure/result.hpp"
 #include "measure/sampling.hpp"
 #include "transport/activity.hpp"
+#include "transport/ccl_profiler.hpp"
 #include "transport/mpi_calls.hpp"
 
 namespace commlens {
@@ -179,10 +180,17 @@ void Run::sample(const Measurement& measurement) {
 
 void Run::take_selection(SampledRun& sampled) {
   constexpr double longest_s = 0.1;  // that once or twice more takes no time to speak of
-  const auto& calls = record_.calls;
-  if (calls.empty()) return;
   const auto& samples = record_.samples_s;
   const bool is_short = !samples.empty() && *std::min_element(samples.begin(), samples.end()) <= longest_s;
+  const auto& calls = record_.calls;
+  if (calls.empty()) {  // what MPI does not do, the ccl library may
+    const auto again = [&] {
+      sampled.prepare(1);
+      sampled.operate(1);
+    };
+    if (is_short) record_.selection = transport::selected_by_ccl(again);
+    return;
+  }
   const auto collective =
       std::find_if(calls.begin(), calls.end(), [](const auto& call) { return transport::is_collective(call.first); });
   record_.selection = transport::selected(collective == calls.end() ? "" : collective->first);

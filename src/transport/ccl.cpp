@@ -21,6 +21,7 @@
 #include "device/gpu/check.hpp"
 #include "transport/activity.hpp"
 #include "transport/by_messages.hpp"
+#include "transport/ccl_profiler.hpp"
 #include "transport/communicator.hpp"
 #include "transport/reductions.hpp"
 #include "transport/transport.hpp"
@@ -252,6 +253,9 @@ class CclTransport final : public Transport {
     if (communicator.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
     const std::string text = communicator.broadcast(std::string(id.internal, sizeof id.internal));
     std::copy(text.begin(), text.end(), id.internal);
+    int version = 0;
+    CCL_CALL(ncclGetVersion, &version);
+    const CclProfiler profiler(version);
     CCL_CALL(ncclCommInitRank, &communicator_, communicator.size(), id, communicator.rank());
     barrier_ = std::make_unique<CclBarrier>(communicator_, device_);
   }

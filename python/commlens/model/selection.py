@@ -29,5 +29,6 @@ def selected_names() -> list[Selected]:
 def selection_names(told: Iterable[Collection[str]]) -> list[str]:
     """Those that are in any of the selections, in that order."""
     present = {name for names in told for name in names}
-    known = [entry.name for entry in selected_names() if entry.name in present]
+    names = dict.fromkeys(entry.name for entry in selected_names())
+    known = [name for name in names if name in present]
     return [*known, *sorted(present.difference(known))]

@@ -44,13 +44,19 @@ constexpr Metric creation_us{"creation_us", unit::us, Better::lower,
 
 struct CommunicatorOptions {
   Choices<Creation> by;
-  std::size_t groups = 2;
+  std::size_t groups = 0;  // not to be typed: how the default is told from a choice
 
   void describe(OptionSet& options) {
     options.add("by", by, "all", "MPI_Comm_dup of all ranks, or MPI_Comm_split into --groups");
-    options.add("groups", groups, "communicators that a split makes: rank r is in number r modulo this");
+    options.add("groups", groups, "communicators that a split makes: rank r is in number r modulo this")
+        .shown_as([&count = groups] { return std::to_string(count == 0 ? 2 : count); });
   }
   void resolve(int ranks) {
+    if (groups > 0 && by.values == std::vector{Creation::dup}) {
+      throw UsageError("groups", std::to_string(groups),
+                       "MPI_Comm_dup makes one communicator: write --by split, or leave it out");
+    }
+    if (groups == 0) groups = 2;
     const auto most = static_cast<std::size_t>(std::max(ranks, 2));
     if (groups > most) {
       throw UsageError("groups", std::to_string(groups), "write at most the number of ranks, " + std::to_string(ranks));

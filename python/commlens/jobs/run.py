@@ -3,6 +3,7 @@ drift hits all alike. Returns what was run; printing it is not done here."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -158,7 +159,9 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
 
     def announce(index: int, launch: int) -> None:
         which = _which(jobs[index], launch)
-        print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", flush=True)
+        # What a program reads has no other lines.
+        stream = sys.stdout if specs[index].options.has_tables else sys.stderr
+        print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", file=stream, flush=True)
 
     runs = [
         JobRun(session, job, partial(file_of, index), partial(announce, index))

@@ -4,7 +4,9 @@ and where records and pictures are."""
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 
@@ -54,7 +56,13 @@ def print_scaling(ran: Ran) -> None:
 
 
 def print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
-    """Prints the summary of a suite, draws it, and prints where everything is."""
+    """Prints the summary of a suite, draws it, and prints where everything is: on standard error
+    where the output is for programs."""
+    with redirect_stdout(sys.stdout if options.has_tables else sys.stderr):
+        _print_suite(ran, options, wide=wide)
+
+
+def _print_suite(ran: Ran, options: Options, *, wide: bool) -> None:
     table = Table(_SUMMARY, list(zip(ran.specs, ran.runs)))
     print_things(show.console(), [table, Lines([[]])])
     if wide:

@@ -118,3 +118,12 @@ def test_a_suite_without_records_has_no_picture(commlens: Commlens) -> None:
     assert run.returncode == 2
     (folder,) = Path("results").iterdir()
     assert f"no record was written, so there is no picture in {folder}" in run.stderr
+
+
+def test_what_a_program_reads_has_no_other_lines(commlens: Commlens) -> None:
+    Path("mine.yaml").write_text("runs: [{benchmark: latency}, {benchmark: allreduce}]\n")
+    run = commlens("run", "mine.yaml", "--format", "csv")
+    assert run.returncode == 0, run.stderr
+    for line in ("[1/2] latency", "records:  results/mine-", "picture:  ", "tables:   "):
+        assert line in run.stderr
+        assert line not in run.stdout

@@ -227,23 +227,33 @@ std::optional<measure::Interference> InterferenceWatch::read(std::size_t samples
       of_node.busy_cores.value_or(unknown), of_node.stolen_cores.value_or(unknown),
       now.waited_s && before.waited_s ? std::min(1.0, (*now.waited_s - *before.waited_s) / seconds) : unknown,
       samples > 0 ? (now.switches - before.switches) / static_cast<double>(samples) : unknown, seconds};
+  // The rest in the same exchange: more of them only where something disturbs.
+  const auto of_gpu = shared_gpu();
+  most.insert(most.end(), {of_node.seconds, static_cast<double>(of_node.cores), of_gpu ? 1.0 : 0.0});
   communicator_.maximum(most);
   const auto busy_cores = known(most[0]);
-  const bool is_busiest = node_watch_ && of_node.busy_cores == busy_cores;  // also where it is unknown on all nodes
-  Json programs = Json::array();
-  for (const auto& [name, host, cores] : of_node.programs) programs.push_back({name, host, cores});
-  const Json busiest =
-      parse_json(communicator_.first(is_busiest ? line_of({of_node.seconds, of_node.cores, programs}) : std::string{}));
-  measure::Interference result{.seconds = busy_cores ? busiest[0].get<double>() : most[4],
-                               .cores = busiest[1],
+  measure::Interference result{.seconds = busy_cores ? most[5] : most[4],
+                               .cores = static_cast<int>(most[6]),
                                .busy_cores = busy_cores,
                                .stolen_cores = known(most[1]),
                                .waiting_fraction = known(most[2]),
-                               .switches_per_sample = known(most[3]),
-                               .gpus = shared_gpus()};
-  for (const auto& program : busiest[2]) result.programs.push_back({program[0], program[1], program[2]});
+                               .switches_per_sample = known(most[3])};
+  if (most[0] > noticeable_cores) of_busiest(of_node, result);
+  if (most[7] > 0) result.gpus = shared_gpus(of_gpu);
   const bool is_known = busy_cores || result.waiting_fraction || !result.gpus.empty();
   return is_known ? std::optional(result) : std::nullopt;
+}
+
+/// Collective: what the busiest node knows.
+void InterferenceWatch::of_busiest(const measure::Interference& of_node, measure::Interference& result) const {
+  Json programs = Json::array();
+  for (const auto& [name, host, cores] : of_node.programs) programs.push_back({name, host, cores});
+  const bool is_busiest = node_watch_ && of_node.busy_cores == result.busy_cores;
+  const Json busiest =
+      parse_json(communicator_.first(is_busiest ? line_of({of_node.seconds, of_node.cores, programs}) : std::string{}));
+  result.seconds = busiest[0];
+  result.cores = busiest[1];
+  for (const auto& program : busiest[2]) result.programs.push_back({program[0], program[1], program[2]});
 }
 
 /// In a container the driver has other numbers for processes than this program: then only how many they are is known.
@@ -275,10 +285,8 @@ std::optional<measure::SharedGpu> InterferenceWatch::shared_gpu() {
 }
 
 /// Collective: of all ranks.
-std::vector<measure::SharedGpu> InterferenceWatch::shared_gpus() {
-  const auto mine = shared_gpu();
+std::vector<measure::SharedGpu> InterferenceWatch::shared_gpus(const std::optional<measure::SharedGpu>& mine) const {
   std::vector<measure::SharedGpu> shared;
-  if (communicator_.maximum(mine ? 1 : 0) == 0) return shared;
   const Json json =
       mine ? Json{mine->host, mine->ordinal, mine->processes, mine->utilization.value_or(unknown)} : Json();
   for (const std::string& text : communicator_.gather(line_of(json))) {

@@ -113,7 +113,8 @@ class InterferenceWatch {
   };
   [[nodiscard]] RankReading rank_now();
   [[nodiscard]] std::optional<measure::SharedGpu> shared_gpu();
-  [[nodiscard]] std::vector<measure::SharedGpu> shared_gpus();
+  [[nodiscard]] std::vector<measure::SharedGpu> shared_gpus(const std::optional<measure::SharedGpu>& mine) const;
+  void of_busiest(const measure::Interference& of_node, measure::Interference& result) const;
 
   const transport::Communicator& communicator_;
   const transport::Communicator& node_;

@@ -11,8 +11,8 @@
 namespace commlens {
 namespace {
 
-constexpr Metric latency_us{"latency_us", unit::us, Better::lower,
-                            "half the round trip of each thread, while all threads have theirs"};
+constexpr Metric threaded_latency_us{"latency_us", unit::us, Better::lower,
+                                     "half the round trip of each thread, while all threads have theirs"};
 
 struct ThreadedOptions : PairOptions {
   std::size_t threads = 2;
@@ -111,7 +111,7 @@ void threaded_latency(Run& run, const ThreadedOptions& options) {
                .operate = [&] { ping_pong.operate(); },
                .verify = [&](std::size_t round) { return threads.verify(round); },
                .repetition = repetition,
-               .metrics = {latency_us(0.5 / static_cast<double>(round_trips))},
+               .metrics = {threaded_latency_us(0.5 / static_cast<double>(round_trips))},
                .ceilings = {CopyCeiling{.bytes = bytes,
                                         .copies = 2 * static_cast<double>(round_trips),
                                         .peer = threads.waits() ? run.rank() : threads.partner().rank,
@@ -119,7 +119,7 @@ void threaded_latency(Run& run, const ThreadedOptions& options) {
 }
 
 BENCHMARK("threaded-latency", "half the round trip of ping-pongs of several threads at the same time (osu_latency_mt)",
-          threaded_latency, ThreadedOptions, .metrics = {latency_us},
+          threaded_latency, ThreadedOptions, .metrics = {threaded_latency_us},
           .classic = {osu_pairs("Multi-threaded Latency Test", {{"Latency (us)", "latency_us"}})},
           .communicates_in_threads = true);
 

@@ -39,7 +39,7 @@ ReadingBudget::Clock::duration processor_time() {
   return std::chrono::microseconds(static_cast<std::int64_t>(1e6 / CLOCKS_PER_SEC * static_cast<double>(std::clock())));
 }
 
-std::string text_of(const std::filesystem::path& file) {
+std::string content_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -159,7 +159,7 @@ NodeWatch::Processes NodeWatch::processes_now() const {
     if (std::isdigit(static_cast<unsigned char>(name.front())) == 0) continue;
     const int process = std::stoi(name);
     if (std::find(job_.begin(), job_.end(), process) != job_.end()) continue;
-    const auto time = process_time(text_of(entry.path() / "stat"), ticks_per_second());
+    const auto time = process_time(content_of(entry.path() / "stat"), ticks_per_second());
     if (time) processes[process] = *time;
   }
   return processes;

@@ -23,9 +23,9 @@ namespace {
 constexpr double stream_round_s = 0.2;
 constexpr std::size_t lead_share = 3;
 constexpr std::size_t stream_rounds = 3;
-constexpr double first_bytes = 256 << 10;                    ///< of the first round, by which the others are chosen
-constexpr std::size_t small_bytes = std::size_t{64} << 10;   ///< larger messages share one measurement and are scaled
-constexpr std::size_t large_bytes = std::size_t{128} << 10;  ///< of the messages by which those are measured
+constexpr double first_bytes = 256 << 10;                   ///< of the first round, by which the others are chosen
+constexpr std::size_t small_bytes = std::size_t{64} << 10;  ///< larger messages share one measurement and are scaled
+constexpr std::size_t large_message_bytes = std::size_t{128} << 10;  ///< of the messages by which those are measured
 
 std::string others_copied(bool some) { return some ? "; ranks whose peer is on their node copy at the same time" : ""; }
 
@@ -72,7 +72,7 @@ Ceilings::Outcome Ceilings::tcp_stream(const CopyCeiling& ceiling, const Copy& c
   if (!stream.connections->problem().empty()) return {.ceiling = {}, .reason = stream.connections->problem()};
   const bool copies = ceiling.takes_part && !copy.to_another_node;
   const bool large = ceiling.bytes > small_bytes;
-  const std::size_t bytes = large ? large_bytes : ceiling.bytes;
+  const std::size_t bytes = large ? large_message_bytes : ceiling.bytes;
   std::optional<double> seconds;
   if (large && stream.seconds_per_byte) {
     seconds = *stream.seconds_per_byte * static_cast<double>(bytes);

@@ -25,21 +25,21 @@ namespace commlens::solvers {
 
 namespace {
 
-void check(HYPRE_Int status, const char* call) {
+void check_hypre(HYPRE_Int status, const char* call) {
   if (status == 0) return;
   std::array<char, 256> text{};
   HYPRE_DescribeError(status, text.data());
   throw Error(fmt::format("{} failed: {}", call, text.data()));
 }
 
-#define HYPRE_CALL(function, ...) check(function(__VA_ARGS__), #function)
+#define HYPRE_CALL(function, ...) check_hypre(function(__VA_ARGS__), #function)
 
 /// hypre has global state, made once in a process and ended with it. Where it is built with OpenMP (Debian's is), each
 /// rank would have a thread on every core: one has to do, unless the user has said otherwise.
 void initialize() {
   if (omp_set_num_threads != nullptr && std::getenv("OMP_NUM_THREADS") == nullptr) omp_set_num_threads(1);
   static const int status = HYPRE_Init();
-  check(status, "HYPRE_Init");
+  check_hypre(status, "HYPRE_Init");
 }
 
 /// hypre's numbers of rows, which may have 32 bits.

@@ -10,7 +10,7 @@ namespace commlens::transport {
 
 namespace {
 
-constexpr const char* variable = "NCCL_PROFILER_PLUGIN";
+constexpr const char* plugin_variable = "NCCL_PROFILER_PLUGIN";
 constexpr int first_version = 22700;
 // Of ncclProfileGroup and ncclProfileColl: 2.27 tells of a collective only where its group has a handle.
 constexpr int group_event = 1 << 0;
@@ -68,12 +68,12 @@ int finalize(void* /*context*/) { return 0; }
 
 }  // namespace
 
-CclProfiler::CclProfiler(int version) : is_ours_(version >= first_version && std::getenv(variable) == nullptr) {
-  if (is_ours_) setenv(variable, "STATIC_PLUGIN", 1);
+CclProfiler::CclProfiler(int version) : is_ours_(version >= first_version && std::getenv(plugin_variable) == nullptr) {
+  if (is_ours_) setenv(plugin_variable, "STATIC_PLUGIN", 1);
 }
 
 CclProfiler::~CclProfiler() {
-  if (is_ours_) unsetenv(variable);
+  if (is_ours_) unsetenv(plugin_variable);
 }
 
 Selection selected_by_ccl(const std::function<void()>& operate) {

@@ -24,7 +24,7 @@ std::vector<Call> named_calls() {
 }
 
 const std::vector<Call> calls = named_calls();  // by operation
-const Call wait_call{"MPI_Waitall"};
+const Call collective_wait_call{"MPI_Waitall"};
 
 bool is_of_whole_arrays(Operation operation) {
   switch (operation) {
@@ -224,7 +224,7 @@ void MpiCollective::start() {
 
 void MpiCollective::finish() {
   if (mode_ == CallMode::blocking) return;
-  const InCall in_call(wait_call);
+  const InCall in_call(collective_wait_call);
   CALL_MPI(MPI_Waitall, static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
 }
 
@@ -261,9 +261,10 @@ void MpiCollective::issue(Action action, const char* name, Call call, Begin begi
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 /// MPI_IN_PLACE stands for the send buffer, in a scatter for the receive buffer; of rooted operations on the root
-/// alone.
+/// alone. Empty buffers may have one address, which Open MPI 5 refuses for both of a reduction.
 const void* MpiCollective::source(std::size_t offset) const {
-  const bool in_place = collective_.in_place && !is_scatter(collective_.operation) &&
+  const bool is_empty_reduction = collective_.description().reduces && collective_.input == collective_.output;
+  const bool in_place = (collective_.in_place || is_empty_reduction) && !is_scatter(collective_.operation) &&
                         (!collective_.description().rooted || collective_.shape.is_root());
   if (in_place || collective_.input == nullptr) return in_place ? MPI_IN_PLACE : nullptr;
   return static_cast<const std::byte*>(collective_.input) + offset;

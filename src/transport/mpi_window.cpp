@@ -23,7 +23,7 @@ const Call fence_call{"MPI_Win_fence"};
 const Call post_call{"MPI_Win_post"};
 const Call start_call{"MPI_Win_start"};
 const Call complete_call{"MPI_Win_complete"};
-const Call wait_call{"MPI_Win_wait"};
+const Call window_wait_call{"MPI_Win_wait"};
 const Call lock_call{"MPI_Win_lock"};
 const Call unlock_call{"MPI_Win_unlock"};
 const Call lock_all_call{"MPI_Win_lock_all"};
@@ -120,7 +120,7 @@ class MpiWindow final : public Window {
     CALL_MPI(MPI_Win_complete, window_);
   }
   void wait() override {
-    const InCall call(wait_call);
+    const InCall call(window_wait_call);
     CALL_MPI(MPI_Win_wait, window_);
   }
   void lock(int target, bool exclusive) override {

@@ -77,7 +77,7 @@ class Places {
 };
 
 /// Between the caller's memory and the stage.
-struct Copy {
+struct StageCopy {
   std::byte* data;
   std::byte* staged;
   std::size_t bytes;
@@ -85,11 +85,11 @@ struct Copy {
 
 /// Messages that are adjacent in both memories are copied at once: to start a copy costs a GPU as much time as to copy
 /// about 100 kB.
-std::vector<Copy> copies(const std::vector<Message>& messages, const std::vector<Message>& staged) {
-  std::vector<Copy> copies;
+std::vector<StageCopy> copies(const std::vector<Message>& messages, const std::vector<Message>& staged) {
+  std::vector<StageCopy> copies;
   for (std::size_t i = 0; i < messages.size(); ++i) {
-    const Copy next{static_cast<std::byte*>(messages[i].data), static_cast<std::byte*>(staged[i].data),
-                    messages[i].bytes};
+    const StageCopy next{static_cast<std::byte*>(messages[i].data), static_cast<std::byte*>(staged[i].data),
+                         messages[i].bytes};
     const bool adjacent = !copies.empty() && copies.back().data + copies.back().bytes == next.data &&
                           copies.back().staged + copies.back().bytes == next.staged;
     if (adjacent) {
@@ -116,14 +116,14 @@ class StagedExchange final : public Exchange {
         messages_(communicator, staged_sends_, staged_receives_, form...) {}
 
   void start(device::Stream& stream) override {
-    for (const Copy& copy : out_) stream.copy(copy.staged, copy.data, copy.bytes);
+    for (const StageCopy& copy : out_) stream.copy(copy.staged, copy.data, copy.bytes);
     wait_for_stream(stream);
     messages_.start();
   }
 
   void finish(device::Stream& stream) override {
     messages_.finish();
-    for (const Copy& copy : in_) stream.copy(copy.data, copy.staged, copy.bytes);
+    for (const StageCopy& copy : in_) stream.copy(copy.data, copy.staged, copy.bytes);
     wait_for_stream(stream);
   }
 
@@ -131,8 +131,8 @@ class StagedExchange final : public Exchange {
   device::Buffer stage_;
   std::vector<Message> staged_sends_;
   std::vector<Message> staged_receives_;
-  std::vector<Copy> out_;
-  std::vector<Copy> in_;
+  std::vector<StageCopy> out_;
+  std::vector<StageCopy> in_;
   Messages messages_;
 };
 
@@ -157,7 +157,7 @@ class StagedCollective final : public Exchange {
 
   void finish(device::Stream& stream) override {
     messages_.finish();
-    for (const Copy& copy : results_) stream.copy(copy.data, copy.staged, copy.bytes);
+    for (const StageCopy& copy : results_) stream.copy(copy.data, copy.staged, copy.bytes);
     wait_for_stream(stream);
   }
 
@@ -180,7 +180,7 @@ class StagedCollective final : public Exchange {
   }
 
   /// Of what the operation writes: there may be elements between them which it must leave as they are.
-  [[nodiscard]] std::vector<Copy> results() const {
+  [[nodiscard]] std::vector<StageCopy> results() const {
     const std::size_t size = size_of(staged_.type);
     std::vector<Message> to;
     std::vector<Message> from;
@@ -197,7 +197,7 @@ class StagedCollective final : public Exchange {
   std::size_t output_bytes_;
   device::Buffer stage_;
   Collective staged_;
-  std::vector<Copy> results_;
+  std::vector<StageCopy> results_;
   MpiCollective messages_;
 };
 

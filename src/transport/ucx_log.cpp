@@ -19,7 +19,7 @@ namespace commlens::transport {
 
 namespace {
 
-constexpr const char* variable = "UCX_LOG_LEVEL";
+constexpr const char* log_variable = "UCX_LOG_LEVEL";
 constexpr int warning_level = 2;  // UCX's default; as in ucs/config/types.h
 
 /// UCX's log belongs to the process, and its functions are given nothing else.
@@ -72,15 +72,15 @@ std::string lanes_in(const std::string& message) {
   return match[1].matched ? match[1].str() + " " + lanes : lanes;
 }
 
-UcxLog::UcxLog() : is_ours_(std::getenv(variable) == nullptr) {
+UcxLog::UcxLog() : is_ours_(std::getenv(log_variable) == nullptr) {
   if (!is_ours_) return;
   process_log().is_quiet = true;
-  setenv(variable, "info", 1);
+  setenv(log_variable, "info", 1);
   set_level("info");  // where libmpi is linked with UCX, which has read its variables
 }
 
 void UcxLog::initialised() const {
-  if (is_ours_) unsetenv(variable);
+  if (is_ours_) unsetenv(log_variable);
 }
 
 UcxLog::~UcxLog() {

@@ -19,7 +19,7 @@ using reference::product;
 using reference::sum;
 using reference::Whole;
 
-constexpr sem::Shape shape{.elements = {3, 2, 2}, .order = 3};
+constexpr sem::Shape fgmres_shape{.elements = {3, 2, 2}, .order = 3};
 
 /// Twice orthogonal to the basis, with length 1.
 Vector orthogonal(Vector v, const std::vector<Vector>& basis) {
@@ -55,7 +55,7 @@ class FgmresIn : public SolversIn {
   void SetUp() override {
     SolversIn::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    problem_.emplace(shape, context(), nobody);
+    problem_.emplace(fgmres_shape, context(), nobody);
     in_float_.emplace(problem_->space, level_options(), context(), nobody);
     jacobi_.emplace(*in_float_, context(), nobody);
   }

@@ -56,17 +56,19 @@ void put_bandwidth(Run& run, const BandwidthOptions& options) { measure(run, opt
 void get_bandwidth(Run& run, const BandwidthOptions& options) { measure(run, options, get, false); }
 void put_bidirectional_bandwidth(Run& run, const BidirectionalOptions& options) { measure(run, options, put, true); }
 
-measure::ClassicLayout osu(std::string_view call, std::string_view title) {
+measure::ClassicLayout osu_bandwidth(std::string_view call, std::string_view title) {
   return osu_one_sided(call, title, {{"Bandwidth (MB/s)", "bandwidth_GBps", 1e3}});
 }
 
 BENCHMARK("put-bandwidth", "windows of MPI_Put to another rank (osu_put_bw)", put_bandwidth, BandwidthOptions,
-          .metrics = {bandwidth_GBps}, .facts = {window_creation}, .classic = {osu("MPI_Put", "Bandwidth Test")});
+          .metrics = {bandwidth_GBps}, .facts = {window_creation},
+          .classic = {osu_bandwidth("MPI_Put", "Bandwidth Test")});
 BENCHMARK("get-bandwidth", "windows of MPI_Get from another rank (osu_get_bw)", get_bandwidth, BandwidthOptions,
-          .metrics = {bandwidth_GBps}, .facts = {window_creation}, .classic = {osu("MPI_Get", "Bandwidth Test")});
+          .metrics = {bandwidth_GBps}, .facts = {window_creation},
+          .classic = {osu_bandwidth("MPI_Get", "Bandwidth Test")});
 BENCHMARK("put-bidirectional-bandwidth", "windows of MPI_Put in both directions at once (osu_put_bibw)",
           put_bidirectional_bandwidth, BidirectionalOptions, .metrics = {bandwidth_GBps}, .facts = {window_creation},
-          .classic = {osu("MPI_Put", "Bi-directional Bandwidth Test")});
+          .classic = {osu_bandwidth("MPI_Put", "Bi-directional Bandwidth Test")});
 
 }  // namespace
 }  // namespace commlens::one_sided

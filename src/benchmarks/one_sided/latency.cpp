@@ -12,9 +12,10 @@
 namespace commlens::one_sided {
 namespace {
 
-constexpr Metric latency_us{"latency_us", unit::us, Better::lower,
-                            "time of one operation with its synchronization; with fence and pscw, where the ranks take "
-                            "turns, half of a round trip"};
+constexpr Metric one_sided_latency_us{
+    "latency_us", unit::us, Better::lower,
+    "time of one operation with its synchronization; with fence and pscw, where the ranks take "
+    "turns, half of a round trip"};
 
 struct LatencyOptions : WindowedPairOptions {
   [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const {
@@ -79,7 +80,7 @@ void measure(Run& run, const WindowedPairOptions& options, const Operation& oper
       .verify = [&](std::size_t round, std::size_t operations) { return pair.verify(round, operations, takes_turns); },
       .operations_per_reset = most,
       .repetition = ping_pong_repetition(bytes),
-      .metrics = {latency_us(takes_turns ? 0.5 : 1)},
+      .metrics = {one_sided_latency_us(takes_turns ? 0.5 : 1)},
       .ceilings = {pair.ceiling(takes_turns ? 2 : 1)}};
   if (takes_turns) measurement.operate = [&] { pair.round_trip(); };
   run.measure(measurement);
@@ -113,28 +114,29 @@ void measure_fetches(Run& run, const FetchOptions& options, const Operation& ope
 void fetch_and_op_latency(Run& run, const FetchOptions& options) { measure_fetches(run, options, fetch_and_op); }
 void compare_and_swap_latency(Run& run, const SwapOptions& options) { measure_fetches(run, options, compare_and_swap); }
 
-measure::ClassicLayout osu(std::string_view call, std::string_view title) {
+measure::ClassicLayout osu_latency(std::string_view call, std::string_view title) {
   return osu_one_sided(call, title, {{"Latency (us)", "latency_us"}});
 }
 
 BENCHMARK("put-latency", "writing to the memory of another rank: MPI_Put (osu_put_latency)", put_latency,
-          LatencyOptions, .metrics = {latency_us}, .facts = {window_creation},
-          .classic = {osu("MPI_Put", "Latency Test")});
+          LatencyOptions, .metrics = {one_sided_latency_us}, .facts = {window_creation},
+          .classic = {osu_latency("MPI_Put", "Latency Test")});
 BENCHMARK("get-latency", "reading the memory of another rank: MPI_Get (osu_get_latency)", get_latency, LatencyOptions,
-          .metrics = {latency_us}, .facts = {window_creation}, .classic = {osu("MPI_Get", "latency Test")});
+          .metrics = {one_sided_latency_us}, .facts = {window_creation},
+          .classic = {osu_latency("MPI_Get", "latency Test")});
 BENCHMARK("accumulate-latency", "adding to the memory of another rank: MPI_Accumulate (osu_acc_latency)",
-          accumulate_latency, AccumulateOptions, .metrics = {latency_us}, .facts = {window_creation},
-          .classic = {osu("MPI_Accumulate", "latency Test")});
+          accumulate_latency, AccumulateOptions, .metrics = {one_sided_latency_us}, .facts = {window_creation},
+          .classic = {osu_latency("MPI_Accumulate", "latency Test")});
 BENCHMARK("get-accumulate-latency",
           "adding to the memory of another rank and fetching what was there: MPI_Get_accumulate (osu_get_acc_latency)",
-          get_accumulate_latency, AccumulateOptions, .metrics = {latency_us}, .facts = {window_creation},
-          .classic = {osu("MPI_Get_accumulate", "latency Test")});
+          get_accumulate_latency, AccumulateOptions, .metrics = {one_sided_latency_us}, .facts = {window_creation},
+          .classic = {osu_latency("MPI_Get_accumulate", "latency Test")});
 BENCHMARK("fetch-and-op-latency", "adding to one element and fetching it: MPI_Fetch_and_op (osu_fop_latency)",
-          fetch_and_op_latency, FetchOptions, .metrics = {latency_us}, .facts = {window_creation},
-          .classic = {osu("MPI_Fetch_and_op", "latency Test")});
+          fetch_and_op_latency, FetchOptions, .metrics = {one_sided_latency_us}, .facts = {window_creation},
+          .classic = {osu_latency("MPI_Fetch_and_op", "latency Test")});
 BENCHMARK("compare-and-swap-latency", "replacing one element if it has a value: MPI_Compare_and_swap (osu_cas_latency)",
-          compare_and_swap_latency, SwapOptions, .metrics = {latency_us}, .facts = {window_creation},
-          .classic = {osu("MPI_Compare_and_swap", "latency Test")});
+          compare_and_swap_latency, SwapOptions, .metrics = {one_sided_latency_us}, .facts = {window_creation},
+          .classic = {osu_latency("MPI_Compare_and_swap", "latency Test")});
 
 }  // namespace
 }  // namespace commlens::one_sided

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from commlens.base.text import format_bytes
 from doc_tables import Row, table
 from doc_tables.source import NOTHING, json_file
 
@@ -70,6 +71,34 @@ def peers_osu_cuda_aware() -> list[Row]:
     return [
         ["size", *columns],
         *([size, *(column.get(size, NOTHING) for column in columns.values())] for size in sizes),
+    ]
+
+
+_OF_BLOCKS = ("reduce-scatter", "allgather", "alltoall")
+
+
+def _array_bytes(operation: str, case: dict[str, Any]) -> int:
+    """The size of the whole array, as nccl-tests has it, of a case on two ranks."""
+    number, unit = _size(case).split()
+    size = int(number) << 10 * ("B", "KiB", "MiB", "GiB").index(unit)
+    return 2 * size if operation in _OF_BLOCKS else size
+
+
+@table
+def peers_nccl() -> list[Row]:
+    """nccl-tests' time on two GPUs and the ratio of commlens's to it, by the size of the array."""
+    columns: dict[str, dict[int, str]] = {}
+    for run in json_file("h200-x2/peers-nccl.json"):
+        words = run["command"]
+        operation, dtype = (words[words.index(name) + 1] for name in ("--run", "--dtype"))
+        column = columns.setdefault(f"{operation} {dtype}", {})
+        for case in run["cases"]:
+            cell = f"{case['baseline_median']:.4g} ({case['ratio']:.2f})"
+            column[_array_bytes(operation, case)] = cell
+    sizes = sorted({size for column in columns.values() for size in column})
+    return [
+        ["size", *columns],
+        *([format_bytes(n), *(each.get(n, NOTHING) for each in columns.values())] for n in sizes),
     ]
 
 

@@ -151,7 +151,8 @@ PEERS = {
 WITHOUT_GPUS = ("osu", "gslib")
 
 
-def compared(peer: str, launches: int, env: list[str], run: list[str]) -> dict[str, object]:
+def compared(peer: str, launches: int, env: list[str], run: list[str]) -> dict[str, object] | None:
+    """None: it failed, which it says."""
     at = run.index("--")
     adaptor = peer.partition("-")[0]
     command = [
@@ -176,7 +177,8 @@ def compared(peer: str, launches: int, env: list[str], run: list[str]) -> dict[s
         check=False,
     )
     if done.returncode:
-        sys.exit(f"commlens compare has ended with status {done.returncode}")
+        print(f"commlens compare has ended with status {done.returncode}", file=sys.stderr)
+        return None
     return {"command": shown, **json.loads(done.stdout)}
 
 
@@ -191,13 +193,20 @@ def main() -> None:
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
+    failed = 0
     for name in [options.only] if options.only else WITHOUT_GPUS:
         path, documents = options.out / f"peers-{name}.json", []
         for run in PEERS[name]():
             if options.benchmarks and run[0] not in options.benchmarks:
                 continue
-            documents.append(compared(name, options.launches, options.env, run))
+            document = compared(name, options.launches, options.env, run)
+            if document is None:
+                failed += 1
+                continue
+            documents.append(document)
             path.write_text(json.dumps(documents, indent=1) + "\n", encoding="utf-8")
+    if failed:
+        sys.exit(f"{failed} comparisons failed; the others are in {options.out}")
 
 
 if __name__ == "__main__":

@@ -83,6 +83,7 @@ _OF_WHOLE_ARRAY = ("reduce-scatter", "reduce-scatterv")
 _IN_PLACE_OR_NOT = (
     *("reduce", "allreduce", "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"),
 )
+_ROOTED = ("broadcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 _TYPES = {"f32": "mpi_float", "i32": "mpi_int"}  # of reductions, of 4 bytes
 _OF_ELEMENT = ("fetch-and-op-latency", "compare-and-swap-latency")
 # What commlens does by default, of the benchmarks that have a type.
@@ -288,6 +289,8 @@ def _of_size(request: Request, size: int, printed: float) -> Figures:
         parameters: dict[str, object] = {"count": count, "bytes": size, "dtype": dtype}
         if benchmark in _IN_PLACE_OR_NOT or benchmark == "broadcast":
             parameters["in_place"] = benchmark == "broadcast"
+        if benchmark in _ROOTED:
+            parameters["root"] = 0
         if _is_of_neighbors(request):
             grid = {"dimensions": 1, "grid_of_ranks": f"{request.ranks}", "periodic": True}
             parameters.update(grid)

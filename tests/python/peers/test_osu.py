@@ -131,6 +131,31 @@ def test_neighbors_are_those_of_a_ring(home: Path, tmp_path: Path) -> None:
     assert shown == {"dimensions": 1, "grid_of_ranks": "4", "periodic": True}
 
 
+@pytest.mark.parametrize("benchmark", ["broadcast", "reduce", "gather", "scatterv"])
+def test_rooted_operations_have_their_root(home: Path, tmp_path: Path, benchmark: str) -> None:
+    """It is part of the key of commlens's own cases."""
+    printing(home / f"osu_{'bcast' if benchmark == 'broadcast' else benchmark}", ALLREDUCE)
+    path = tmp_path / "records.jsonl"
+    of_type = ("--dtype", "f32") if benchmark == "reduce" else ()
+    place = () if benchmark == "broadcast" else ("--out-of-place",)
+    ended = run("osu.py", benchmark, "--bytes", 4, *of_type, *place, *OPTIONS, "--record", path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    (record,) = load([path]).records
+    assert record.parameters["root"] == 0
+
+
+def test_memory_of_a_gpu(home: Path, tmp_path: Path) -> None:
+    words, path = tmp_path / "words", tmp_path / "records.jsonl"
+    printing(home / "printed", ALLREDUCE)
+    program(home / "osu_allreduce", f'echo "$@" > {words}; exec {home / "printed"}')
+    on_gpu = [*OPTIONS, "--dtype", "f32", "--out-of-place", "--memory", "device"]
+    ended = run("osu.py", "allreduce", "--bytes", 4, *on_gpu, "--record", path)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert words.read_text().split()[-2:] == ["-d", "cuda"]
+    (record,) = load([path]).records
+    assert record.memory == "device"
+
+
 def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:
     printing(home / "osu_latency", LATENCY)
     path = tmp_path / "records.jsonl"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from statistics import median
 from typing import Any
 
 from commlens.base.text import format_bytes
@@ -54,6 +55,31 @@ def peers_osu() -> list[Row]:
 @table
 def peers_osu_allreduce() -> list[Row]:
     return _osu("allreduce")
+
+
+@table
+def peers_osu_collectives() -> list[Row]:
+    """The median ratio over the sizes, and the least and the largest, by ranks."""
+    ratios: dict[str, dict[str, list[float]]] = {}
+    for run in json_file("peers-osu-collectives.json"):
+        words = run["command"]
+        operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
+        sizes = "from 16 KiB" if "16K:" in words[words.index("--bytes") + 1] else "to 8 KiB"
+        column = ratios.setdefault(f"{ranks} ranks, {sizes}", {})
+        column.setdefault(operation, []).extend(case["ratio"] for case in run["cases"])
+    columns = sorted(ratios, key=lambda name: (name[0], name.endswith("16 KiB")))
+
+    def cell(column: str, operation: str) -> str:
+        values = ratios[column].get(operation)
+        if not values:
+            return NOTHING
+        return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+
+    operations = dict.fromkeys(name for column in ratios.values() for name in column)
+    return [
+        ["operation", *columns],
+        *([name, *(cell(column, name) for column in columns)] for name in operations),
+    ]
 
 
 @table

@@ -1,5 +1,7 @@
 #include "base/json.hpp"
 
+#include <utility>
+
 namespace commlens {
 
 std::string line_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

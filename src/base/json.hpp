@@ -12,13 +12,14 @@ namespace commlens {
 /// Ordered: a line reads in the order of the schema, and two lines can be compared as text.
 using Json = nlohmann::ordered_json;
 
-/// In one line. Bytes that are not UTF-8 (names of hosts and devices) are replaced.
+/// In one line. Text from the environment and from libraries need not be UTF-8: other bytes are replaced, as a record
+/// is not worth losing for that.
 std::string line_of(const Json& json);
 
 /// Throws Json::parse_error.
 Json parse_json(std::string_view text);
 
-/// Nothing: not JSON.
+/// Empty: the text is not JSON.
 std::optional<Json> json_in(std::string_view text);
 
 }  // namespace commlens

@@ -223,23 +223,28 @@ std::optional<measure::Interference> InterferenceWatch::read(std::size_t samples
   const double seconds = seconds_between(before.when, now.when);
   const double job_s = node_.sum_of_reals(now.used_s);
   const measure::Interference of_node = node_watch_ ? node_watch_->read(job_s, now.when) : measure::Interference{};
-  std::vector<double> most{
-      of_node.busy_cores.value_or(unknown), of_node.stolen_cores.value_or(unknown),
-      now.waited_s && before.waited_s ? std::min(1.0, (*now.waited_s - *before.waited_s) / seconds) : unknown,
-      samples > 0 ? (now.switches - before.switches) / static_cast<double>(samples) : unknown, seconds};
-  // The rest in the same exchange: more of them only where something disturbs.
   const auto of_gpu = shared_gpu();
-  most.insert(most.end(), {of_node.seconds, static_cast<double>(of_node.cores), of_gpu ? 1.0 : 0.0});
+  // All in one exchange, as most often nothing disturbs; names are exchanged only if something does.
+  enum : std::size_t { busy, stolen, waiting, switches, of_rank_s, of_node_s, cores, gpu_is_shared };
+  std::vector<double> most{
+      of_node.busy_cores.value_or(unknown),
+      of_node.stolen_cores.value_or(unknown),
+      now.waited_s && before.waited_s ? std::min(1.0, (*now.waited_s - *before.waited_s) / seconds) : unknown,
+      samples > 0 ? (now.switches - before.switches) / static_cast<double>(samples) : unknown,
+      seconds,
+      of_node.seconds,
+      static_cast<double>(of_node.cores),
+      of_gpu ? 1.0 : 0.0};
   communicator_.maximum(most);
-  const auto busy_cores = known(most[0]);
-  measure::Interference result{.seconds = busy_cores ? most[5] : most[4],
-                               .cores = static_cast<int>(most[6]),
+  const auto busy_cores = known(most[busy]);
+  measure::Interference result{.seconds = most[busy_cores ? of_node_s : of_rank_s],
+                               .cores = static_cast<int>(most[cores]),
                                .busy_cores = busy_cores,
-                               .stolen_cores = known(most[1]),
-                               .waiting_fraction = known(most[2]),
-                               .switches_per_sample = known(most[3])};
-  if (most[0] > noticeable_cores) of_busiest(of_node, result);
-  if (most[7] > 0) result.gpus = shared_gpus(of_gpu);
+                               .stolen_cores = known(most[stolen]),
+                               .waiting_fraction = known(most[waiting]),
+                               .switches_per_sample = known(most[switches])};
+  if (most[busy] > noticeable_cores) of_busiest(of_node, result);
+  if (most[gpu_is_shared] > 0) result.gpus = shared_gpus(of_gpu);
   const bool is_known = busy_cores || result.waiting_fraction || !result.gpus.empty();
   return is_known ? std::optional(result) : std::nullopt;
 }

@@ -234,8 +234,6 @@ void add_results(Json& json, const Result& result) {
   if (!record.selection.empty()) json["selection"] = record.selection;
 }
 
-/// Text from the environment and from libraries need not be UTF-8; a record is not worth losing for that.
-
 }  // namespace
 
 std::string start_line(const Start& start) {

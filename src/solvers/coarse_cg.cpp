@@ -30,7 +30,7 @@ struct CoarseScalars {
   }
 };
 
-/// CoarseVectors of the iteration; z = D^-1 r, q = A z, s = A p.
+/// Vectors of the iteration; z = D^-1 r, q = A z, s = A p.
 struct CoarseVectors {
   std::size_t counted;
   const float* inverse;

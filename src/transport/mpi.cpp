@@ -101,8 +101,7 @@ class MpiTransport final : public Transport {
   }
 
   [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const override {
-    std::string reason = mpi_unsupported(collective, mode);
-    return reason.empty() ? reduction_unsupported(collective, mode) : reason;
+    return mpi_unsupported(collective, mode, memory_);
   }
   [[nodiscard]] bool reduces_by_function(const Collective& collective) const override {
     return MpiReduction::is_ours(collective.reduction, collective.type);
@@ -128,15 +127,6 @@ class MpiTransport final : public Transport {
   }
 
  private:
-  /// Of Open MPI only the blocking reductions go through its component cuda, which copies to the host. The others
-  /// (libnbc) read device memory on the host: 5.0.7 was seen to end with SIGSEGV in NBC_Progress.
-  [[nodiscard]] std::string reduction_unsupported(const Collective& collective, CallMode mode) const {
-    if (mode == CallMode::blocking || memory_ != device::Memory::device || !collective.description().reduces) return {};
-    if (mpi_family() != "openmpi") return {};
-    return mpi_library() +
-           " adds device memory in blocking reductions only: use --call blocking, or --transport staged";
-  }
-
   Communicator communicator_;
   device::Memory memory_;
 };

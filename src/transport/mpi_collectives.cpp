@@ -141,25 +141,39 @@ std::string sides_unsupported(const Collective& collective, CallMode mode) {
       mpi_library(), name(mode), collective.description().call);
 }
 
+/// Of a reduction.
+std::string reduction_unsupported(const Collective& collective, CallMode mode, device::Memory memory) {
+  const Reduction reduction = collective.reduction;
+  const std::string word = fmt::format("{} of {}", name(reduction), name(collective.type));
+  if (reduction == Reduction::avg || reduction == Reduction::premulsum) {
+    return fmt::format("MPI has no reduction {}", name(reduction));
+  }
+  if (is_of_bits(reduction) && !is_integer(collective.type)) return "MPI has no " + word + ": use an integer type";
+  if (is_complex(collective.type) && reduction != Reduction::sum && reduction != Reduction::user) {
+    return "complex numbers are only summed: use --reduction sum";
+  }
+  // Of Open MPI only the blocking reductions go through its component cuda, which copies to the host. The others
+  // (libnbc) read device memory on the host: with 5.0.7 they end with SIGSEGV in NBC_Progress.
+  if (mode != CallMode::blocking && memory == device::Memory::device && mpi_family() == "openmpi") {
+    return mpi_library() +
+           " reduces device memory with blocking calls only: use --call blocking, or --transport staged";
+  }
+  const std::size_t all = extent(collective);
+  if (!is_of_whole_arrays(collective.operation) && all > most_elements) {
+    return fmt::format("{} elements do not fit the int counts of {}", all, collective.description().call);
+  }
+  return {};
+}
+
 }  // namespace
 
-std::string mpi_unsupported(const Collective& collective, CallMode mode) {
+std::string mpi_unsupported(const Collective& collective, CallMode mode, device::Memory memory) {
   if (is_by_messages(collective.operation)) return by_messages_unsupported(collective, mode);
   const OperationDescription& operation = collective.description();
   const std::string call(operation.call);
   const std::size_t all = extent(collective);
   if (operation.reduces) {
-    const Reduction reduction = collective.reduction;
-    const std::string word = fmt::format("{} of {}", name(reduction), name(collective.type));
-    if (reduction == Reduction::avg || reduction == Reduction::premulsum) {
-      return fmt::format("MPI has no reduction {}", name(reduction));
-    }
-    if (is_of_bits(reduction) && !is_integer(collective.type)) return "MPI has no " + word + ": use an integer type";
-    if (is_complex(collective.type) && reduction != Reduction::sum && reduction != Reduction::user) {
-      return "complex numbers are only summed: use --reduction sum";
-    }
-    const bool in_blocks = !is_of_whole_arrays(collective.operation);
-    if (in_blocks && all > most_elements) return fmt::format("{} elements do not fit the int counts of {}", all, call);
+    if (const auto reason = reduction_unsupported(collective, mode, memory); !reason.empty()) return reason;
   }
   if (!collective.in_place && collective.operation == Operation::broadcast) return "MPI_Bcast has one buffer only";
   const bool has_int_displacements = collective.operation != Operation::neighbor_alltoallw;

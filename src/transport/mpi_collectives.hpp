@@ -16,8 +16,9 @@
 
 namespace commlens::transport {
 
-/// Why MPI has no such call, and it cannot be made of messages; empty if it can be done. The same on all ranks.
-std::string mpi_unsupported(const Collective& collective, CallMode mode);
+/// Why MPI has no such call for buffers in `memory`, and it cannot be made of messages; empty if it can be done. The
+/// same on all ranks.
+std::string mpi_unsupported(const Collective& collective, CallMode mode, device::Memory memory);
 
 /// One operation, to be repeated. Arrays of one block that is longer than MPI's int counts are divided into several
 /// calls, or counted in a larger unit.

@@ -267,7 +267,7 @@ class StagedTransport final : public Transport {
   }
 
   [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const override {
-    return mpi_unsupported(collective, mode);
+    return mpi_unsupported(collective, mode, device::Memory::pinned);
   }
   [[nodiscard]] bool reduces_by_function(const Collective& collective) const override {
     return MpiReduction::is_ours(collective.reduction, collective.type);

@@ -16,6 +16,8 @@
 #include "benchmarks/collectives/contents.hpp"
 #include "benchmarks/collectives/contributions.hpp"
 #include "every_transport.hpp"
+#include "transport/mpi_collectives.hpp"
+#include "transport/mpi_library.hpp"
 
 namespace commlens::collectives {
 namespace {
@@ -334,6 +336,24 @@ void expect_exact(Reduction reduction, int ranks) {
     ASSERT_EQ(all.combined(i, 0, ranks - 1), result) << name(reduction) << " of " << ranks << ", element " << i;
     const auto exact = static_cast<std::int64_t>(static_cast<double>(static_cast<T>(result)));
     ASSERT_EQ(exact, result) << name(reduction) << " of " << ranks << " is not exact";
+  }
+}
+
+/// Without a GPU: what is asked is not done.
+TEST(MpiCollectives, OpenMpiReducesDeviceMemoryWithBlockingCallsOnly) {
+  const bool is_open_mpi = transport::mpi_family() == "openmpi";
+  for (const auto& operation : transport::operations()) {
+    Collective collective{.operation = operation.operation, .shape = {.ranks = 2, .count = 8}, .type = DataType::f64};
+    collective.in_place = operation.operation == Operation::broadcast;
+    for (const auto memory : all_values<device::Memory>()) {
+      for (const auto mode : all_values<CallMode>()) {
+        const auto reason = transport::mpi_unsupported(collective, mode, memory);
+        const bool is_refused = reason.find("blocking calls only") != std::string::npos;
+        const bool crashes = operation.reduces && memory == device::Memory::device && mode != CallMode::blocking;
+        if (mode == CallMode::persistent && !is_refused) continue;  // which older libraries do not have
+        EXPECT_EQ(is_refused, is_open_mpi && crashes) << reason;
+      }
+    }
   }
 }
 

@@ -190,29 +190,29 @@ measure::Placement place(int rank, const std::string& host, std::vector<Nic> nic
   return {rank, host, "0", "0", std::nullopt, std::move(nics)};
 }
 
-constexpr double bytes_per_s = 12.5e9;  // a second at 100 Gbit/s
+constexpr double one_second = 12.5e9;  // bytes, at 100 Gbit/s
 
 TEST(LinkRate, IsTheRanksOwnWhereItSharesWithNobody) {
   const std::vector all{place(0, "a", {nic("0")}), place(1, "a", {nic("1")}), place(2, "b", {nic("0")}),
                         place(3, "b", {nic("1")})};
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 3, -1, -1}, bytes_per_s).value(), 1);
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 3, 0, 1}, bytes_per_s).value(), 1) << "both ways at the same time";
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {-1, -1, -1, -1}, bytes_per_s).value(), 0);
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 3, -1, -1}, one_second).value(), 1);
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 3, 0, 1}, one_second).value(), 1) << "both ways at the same time";
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {-1, -1, -1, -1}, one_second).value(), 0);
 }
 
 TEST(LinkRate, IsDividedAmongThoseThatSend) {
   const std::vector all{place(0, "a", {nic("0")}), place(1, "a", {nic("0")}), place(2, "b", {nic("0")}),
                         place(3, "b", {nic("0")})};
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, -1, -1, -1}, bytes_per_s).value(), 1);
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 3, -1, -1}, bytes_per_s).value(), 2);
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 2, -1, -1}, bytes_per_s).value(), 2) << "both to one rank";
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, -1, -1, -1}, one_second).value(), 1);
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 3, -1, -1}, one_second).value(), 2);
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {2, 2, -1, -1}, one_second).value(), 2) << "both to one rank";
 }
 
 TEST(LinkRate, AddsUpTheAdaptersOfARankAndCountsTheSlowerEnd) {
   const std::vector all{place(0, "a", {nic("0"), nic("1")}), place(1, "b", {nic("0", 50)})};
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {1, -1}, bytes_per_s).value(), 2);
-  EXPECT_DOUBLE_EQ(seconds_at_link_rate({all[0], place(1, "b", all[0].nics)}, {1, -1}, bytes_per_s).value(), 0.5);
-  EXPECT_FALSE(seconds_at_link_rate({all[0], place(1, "b", {nic("0", 0)})}, {1, -1}, bytes_per_s)) << "unknown";
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate(all, {1, -1}, one_second).value(), 2);
+  EXPECT_DOUBLE_EQ(seconds_at_link_rate({all[0], place(1, "b", all[0].nics)}, {1, -1}, one_second).value(), 0.5);
+  EXPECT_FALSE(seconds_at_link_rate({all[0], place(1, "b", {nic("0", 0)})}, {1, -1}, one_second)) << "unknown";
 }
 
 TEST(LinkRate, IsThatOfRdmaAlone) {

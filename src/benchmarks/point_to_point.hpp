@@ -147,6 +147,12 @@ struct PairOptions {
   static constexpr std::size_t acknowledgement = 4;  ///< bytes of the message that answers a window
 };
 
+/// Each message or operation of a window is a request of the MPI library. Throws UsageError.
+inline void check_window(std::size_t window) {
+  constexpr std::size_t most = 1'000'000;
+  if (window > most) throw UsageError("window", std::to_string(window), "write at most " + std::to_string(most));
+}
+
 /// For the benchmarks that send windows of messages.
 struct WindowOptions : PairOptions {
   std::size_t window = 64;
@@ -158,8 +164,7 @@ struct WindowOptions : PairOptions {
   }
 
   void resolve(int ranks, const std::vector<std::string>& hosts) {
-    constexpr std::size_t most = 1'000'000;  // each message is a request of the MPI library
-    if (window > most) throw UsageError("window", std::to_string(window), "write at most " + std::to_string(most));
+    check_window(window);
     PairOptions::resolve(ranks, hosts);
   }
 

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <ctime>
 #include <fstream>
-#include <iterator>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -39,9 +38,12 @@ ReadingBudget::Clock::duration processor_time() {
   return std::chrono::microseconds(static_cast<std::int64_t>(1e6 / CLOCKS_PER_SEC * static_cast<double>(std::clock())));
 }
 
+/// Up to where it cannot be read: the process may end meanwhile. Of the ways to read a stream, iterators would throw.
 std::string content_of(const std::filesystem::path& file) {
   std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  std::string content;
+  std::getline(stream, content, '\0');
+  return content;
 }
 
 double seconds_of(const timeval& time) {

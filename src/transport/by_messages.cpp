@@ -68,11 +68,11 @@ std::vector<Copy> own_copies(const Collective& collective) {
 }
 
 /// Ranks begin with different peers, so that not all of them access the memory of one at the same time.
-Step messages_of(const Collective& collective) {
+Step messages_of(const Collective& collective, OwnBlocks own) {
   const std::size_t size = size_of(collective.type);
   const Shape& shape = collective.shape;
   Step step;
-  for (int distance = 1; distance < shape.ranks; ++distance) {
+  for (int distance = own == OwnBlocks::messages ? 0 : 1; distance < shape.ranks; ++distance) {
     Shape theirs = shape;
     theirs.rank = (shape.rank + distance) % shape.ranks;
     for (const Block& block : collective.description().blocks(theirs)) {
@@ -120,11 +120,16 @@ std::string by_messages_unsupported(const Collective& collective, CallMode mode)
   return {};
 }
 
-std::unique_ptr<Exchange> by_messages(Transport& transport, const Collective& collective) {
-  const bool in_steps = collective.operation == Operation::hypercube;
-  return std::make_unique<CollectiveByMessages>(
-      transport, own_copies(collective),
-      in_steps ? along_hypercube(collective) : std::vector<Step>{messages_of(collective)});
+std::unique_ptr<Exchange> by_messages(Transport& transport, const Collective& collective, OwnBlocks own) {
+  std::vector<Copy> copies = own_copies(collective);
+  if (collective.operation == Operation::hypercube) {
+    return std::make_unique<CollectiveByMessages>(transport, std::move(copies), along_hypercube(collective));
+  }
+  // In place there is nothing to copy.
+  if (copies.empty()) own = OwnBlocks::copied;
+  if (own == OwnBlocks::messages) copies.clear();
+  return std::make_unique<CollectiveByMessages>(transport, std::move(copies),
+                                                std::vector<Step>{messages_of(collective, own)});
 }
 
 }  // namespace commlens::transport

@@ -16,6 +16,7 @@
 #include "benchmarks/collectives/contents.hpp"
 #include "benchmarks/collectives/contributions.hpp"
 #include "every_transport.hpp"
+#include "transport/by_messages.hpp"
 #include "transport/mpi_collectives.hpp"
 #include "transport/mpi_library.hpp"
 
@@ -71,12 +72,17 @@ class EveryCollective : public transport::EveryTransport {
   /// Nothing where the transport does not support it.
   void expect_right(const Collective& collective, CallMode mode = CallMode::blocking, std::size_t times = 2) {
     if (!transport->unsupported(collective, mode).empty()) return;
+    SCOPED_TRACE(name(mode));
     const auto operation = transport->collective(collective, mode);
     ASSERT_NE(operation, nullptr);
+    expect_blocks(collective, *operation, times);
+  }
+
+  void expect_blocks(const Collective& collective, transport::Exchange& operation, std::size_t times) {
     const std::size_t operations = std::min(times, exact_operations(collective));
     write(*stream, collective, 3);
-    for (std::size_t i = 0; i < operations; ++i) operation->run(*stream);
-    EXPECT_EQ(expect(*stream, collective, 3, operations).error, "") << text(collective) << ", " << name(mode);
+    for (std::size_t i = 0; i < operations; ++i) operation.run(*stream);
+    EXPECT_EQ(expect(*stream, collective, 3, operations).error, "") << text(collective);
     ++tried_;
   }
 
@@ -153,6 +159,22 @@ TEST_P(EveryCollective, GivesEveryRankItsBlocks) {
     }
   }
   EXPECT_GT(tried_, 50U);
+}
+
+/// What transports without a call of their own do, with the rank's own blocks copied and as messages to itself.
+TEST_P(EveryCollective, IsMadeOfMessages) {
+  if (GetParam().transport == "peer") return;  // which has no messages of a rank to itself
+  for (const auto& operation : transport::operations()) {
+    for (const auto own : {transport::OwnBlocks::copied, transport::OwnBlocks::messages}) {
+      for (const bool in_place : {false, true}) {
+        if (in_place && operation.in_place == nullptr) continue;
+        const Collective collective = made(operation.operation, length, DataType::i32, in_place);
+        if (!transport::by_messages_unsupported(collective, CallMode::blocking).empty()) continue;
+        expect_blocks(collective, *transport::by_messages(*transport, collective, own), 2);
+      }
+    }
+  }
+  EXPECT_GT(tried_, 10U);
 }
 
 TEST_P(EveryCollective, TakesACountForEachRank) {

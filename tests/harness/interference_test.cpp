@@ -98,6 +98,10 @@ class Node : public testing::Test {
     fs::create_directories(proc_ / std::to_string(number));
     std::ofstream(proc_ / std::to_string(number) / "stat") << process_line(name, ticks, 0, core);
   }
+  void process_that_ends(int number) {
+    fs::create_directories(proc_ / std::to_string(number));
+    fs::create_symlink("/proc/self/mem", proc_ / std::to_string(number) / "stat");
+  }
   [[nodiscard]] NodeWatch watch() const { return {{0, 1}, {7}, "node1", proc_}; }
 
   /// Far apart: what a reading takes is then far below a thousandth.
@@ -164,6 +168,20 @@ TEST_F(Node, NamesThoseThatUsedMostButNotTheJob) {
   EXPECT_NEAR(busy.programs[0].cores, 0.5, 0.01);
   EXPECT_EQ(busy.programs[1].name, "new");
   EXPECT_TRUE(node.read(0, at(2)).programs.empty()) << "nobody is accused while the cores are free";
+}
+
+/// The kernel then answers with an error between open() and read(), as it does for a process's memory at address 0.
+TEST_F(Node, AProcessThatEndsWhileItIsReadIsLeftOut) {
+  auto node = watch();
+  cores(0, 0);
+  process(100, "compiler", 0);
+  process_that_ends(101);
+  node.read(0, at(0));
+  cores(hour, 0);
+  process(100, "compiler", hour);
+  const auto busy = node.read(0, at(1));
+  ASSERT_EQ(busy.programs.size(), 1U);
+  EXPECT_EQ(busy.programs[0].name, "compiler");
 }
 
 TEST_F(Node, NothingIsReadTooSoonNorWhereThereIsNothing) {

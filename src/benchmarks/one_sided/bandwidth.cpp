@@ -18,6 +18,10 @@ struct BandwidthOptions : WindowedPairOptions {
     WindowedPairOptions::describe(options);
     options.add("window", window, "operations under way at the same time");
   }
+  void resolve(int ranks, const std::vector<std::string>& hosts) {
+    check_window(window);
+    WindowedPairOptions::resolve(ranks, hosts);
+  }
   [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const {
     return {.buffers = 2 * static_cast<double>(window) * static_cast<double>(bytes.largest())};
   }

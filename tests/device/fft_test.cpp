@@ -39,14 +39,19 @@ std::vector<std::complex<Real>> numbers_of(std::size_t count) {
   return numbers;
 }
 
-/// In one dimension, of `length` numbers with a distance of `stride`.
-void transform(Wide* data, std::size_t length, std::size_t stride, int sign) {
+std::vector<Wide> roots_of_unity(std::size_t length, int sign) {
   std::vector<Wide> roots(length);
   for (std::size_t k = 0; k < length; ++k) {
     const auto angle =
         2 * std::numbers::pi_v<long double> * static_cast<long double>(k) / static_cast<long double>(length);
     roots[k] = std::polar(1.0L, static_cast<long double>(sign) * angle);
   }
+  return roots;
+}
+
+/// In one dimension, of as many numbers as there are roots, with a distance of `stride`.
+void transform(Wide* data, std::size_t stride, const std::vector<Wide>& roots) {
+  const std::size_t length = roots.size();
   std::vector<Wide> result(length);
   for (std::size_t k = 0; k < length; ++k) {
     long double real = 0;  // explicitly: the product of std::complex checks for infinities, which is slow
@@ -68,11 +73,13 @@ std::vector<Wide> transformed(const std::vector<std::complex<Real>>& input, cons
   std::vector<Wide> data(input.begin(), input.end());
   const int sign = direction == Direction::forward ? -1 : 1;
   const std::size_t columns = lengths.back();
-  for (std::size_t row = 0; row < data.size(); row += columns) transform(&data[row], columns, 1, sign);
+  const auto along_rows = roots_of_unity(columns, sign);
+  for (std::size_t row = 0; row < data.size(); row += columns) transform(&data[row], 1, along_rows);
   if (lengths.size() == 2) {
+    const auto along_columns = roots_of_unity(lengths.front(), sign);
     for (std::size_t array = 0; array < data.size(); array += product(lengths)) {
       for (std::size_t column = 0; column < columns; ++column) {
-        transform(&data[array + column], lengths.front(), columns, sign);
+        transform(&data[array + column], columns, along_columns);
       }
     }
   }

@@ -1,6 +1,7 @@
 // Ranks of one machine that take themselves for ranks of several nodes, and connect through the loopback interface.
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -240,8 +241,15 @@ class Answering {
   std::jthread thread_;
 };
 
+/// Not for as long as the poll itself would wait for who is silent.
 Answers ask(NodePoll& poll) {
-  return poll.ask([] { return report_of(0); }, {});
+  std::stop_source enough;
+  const std::jthread timer([&enough](const std::stop_token& stop) {
+    for (int tick = 0; tick < 50 && !stop.stop_requested(); ++tick)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    enough.request_stop();
+  });
+  return poll.ask([] { return report_of(0); }, enough.get_token());
 }
 
 TEST(NodePoll, RanksTellWhatTheyDoAndWhoIsSilentIsNamed) {

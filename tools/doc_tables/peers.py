@@ -87,7 +87,7 @@ def peers_osu_cuda_aware() -> list[Row]:
     """Host memory through a CUDA-aware MPI: a column for each benchmark, with and without the
     accelerator component."""
     benchmarks = ("latency", "bandwidth", "allreduce")
-    files = {"": "h100/peers-osu-host.json", ", null": "h100/peers-osu-host-null.json"}
+    files = {"": "h200-x2/peers-osu-host.json", ", null": "h200-x2/peers-osu-host-null.json"}
     columns = {
         f"{name}{ending}": {_size(case): _ratio(case) for case in _cases(file, name)}
         for ending, file in files.items()

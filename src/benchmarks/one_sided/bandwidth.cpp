@@ -35,7 +35,7 @@ struct BidirectionalOptions : BandwidthOptions {
       throw UsageError("synchronization", std::string(name(synchronization)),
                        "each rank must learn when its memory has been written: write fence or pscw");
     }
-    PairOptions::resolve(ranks, hosts);
+    BandwidthOptions::resolve(ranks, hosts);
   }
 };
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/parse.hpp"
 #include "benchmarks/forked_children.hpp"
 #include "benchmarks/pair_matrix.hpp"
 #include "benchmarks/point_to_point.hpp"
@@ -25,22 +24,37 @@ struct PingPongOptions : PairOptions {
     PairOptions::describe(options);
     describe_call(options, CallMode::blocking);
     layout.describe(options);
-    options.add("forks", forks, "children that each rank forks after MPI's initialization, and that sleep")
-        .shown_as([this] { return forks > 0 ? std::to_string(forks) : "none"; })
-        .recorded_as([this]() -> std::optional<measure::Value> {
-          if (forks == 0) return std::nullopt;
-          return static_cast<std::int64_t>(forks);
-        })
-        .parse = [this](const std::string& text) { forks = parse_count("forks", text); };
+    options.add_count_or_none("partitions", partitions,
+                              "of each message, which are sent one by one: MPI_Psend_init and MPI_Pready");
+    options.add_count_or_none("forks", forks,
+                              "children that each rank forks after MPI's initialization, and that sleep");
   }
 
   void resolve(int ranks, const std::vector<std::string>& hosts) {
     constexpr std::size_t most = 1024;
     if (forks > most) throw UsageError("forks", std::to_string(forks), "write at most " + std::to_string(most));
+    if (partitions > 0) require_whole_partitions();
     PairOptions::resolve(ranks, hosts);
   }
 
   [[nodiscard]] MemoryEstimate memory_estimate(int /*rank*/, int /*ranks*/) const { return estimate(1); }
+
+ private:
+  void require_whole_partitions() const {
+    constexpr std::size_t most = 1'000'000;
+    const auto refuse = [this](const std::string& fix) {
+      throw UsageError("partitions", std::to_string(partitions), fix);
+    };
+    if (partitions > most) refuse("write at most " + std::to_string(most));
+    if (call && *call != CallMode::persistent) refuse("of persistent messages only: leave --call out");
+    if (matrix) refuse("of one pair of ranks only: leave --matrix out");
+    if (layout.has_gaps()) refuse("of contiguous messages only: leave --layout out");
+    for (const std::size_t size : bytes.values) {
+      if (size <= partitions || size % partitions == 0) continue;
+      refuse("they do not divide --bytes " + std::to_string(size) + "; write --bytes " +
+             std::to_string(size / partitions * partitions));
+    }
+  }
 };
 
 using LatencyOptions = WithMatrix<PingPongOptions>;

@@ -40,7 +40,8 @@ struct PairOptions {
   std::optional<PairsAcross> across;
   bool matrix = false;
   std::optional<CallMode> call;
-  LayoutOptions layout;  ///< of benchmarks with --layout; contiguous in others
+  std::size_t partitions = 0;  ///< of each message, of benchmarks with --partitions; 0: it is not partitioned
+  LayoutOptions layout;        ///< of benchmarks with --layout; contiguous in others
 
   void describe(OptionSet& options) {
     options.add("bytes", bytes, "size or sizes of a message: 4096, 8:1G (times 2), 8:1G:x8");
@@ -124,9 +125,13 @@ struct PairOptions {
     if (to) throw UsageError("to", std::string(name(*to)), fix);
   }
 
-  /// Nothing: the usual one, which every transport has.
+  /// Nothing: the usual one, which every transport has. Messages of fewer bytes than partitions have one.
   [[nodiscard]] std::optional<transport::MessageForm> form() const {
     transport::MessageForm form{.call = call.value_or(usual_call), .blocks = layout.blocks(bytes)};
+    if (partitions > 0) {
+      form.call = CallMode::persistent;
+      form.partitions = bytes < partitions ? 1 : static_cast<int>(partitions);
+    }
     if (form.call == usual_call && form.blocks.bytes == 0) return std::nullopt;
     return form;
   }

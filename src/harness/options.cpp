@@ -53,6 +53,16 @@ Option& OptionSet::add(const std::string& name, std::size_t& variable, std::stri
       [&variable] { return std::to_string(variable); }, [&variable] { return static_cast<std::int64_t>(variable); });
 }
 
+Option& OptionSet::add_count_or_none(const std::string& name, std::size_t& variable, std::string help) {
+  return options_.emplace_back(
+      name, std::move(help), [&variable, name](const std::string& text) { variable = parse_count(name, text); },
+      [&variable] { return variable > 0 ? std::to_string(variable) : "none"; },
+      [&variable]() -> std::optional<measure::Value> {
+        if (variable == 0) return std::nullopt;
+        return static_cast<std::int64_t>(variable);
+      });
+}
+
 Option& OptionSet::add(const std::string& name, double& variable, const Range& range, std::string help) {
   return options_.emplace_back(
       name, std::move(help),

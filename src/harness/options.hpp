@@ -125,6 +125,8 @@ class OptionSet {
   /// The option that is returned may be adjusted until the next one is added.
   Option& add(const std::string& name, std::size_t& variable, std::string help);
   Option& add(const std::string& name, double& variable, const Range& range, std::string help);
+  /// A count of which 0 is none: the record does not show it then.
+  Option& add_count_or_none(const std::string& name, std::size_t& variable, std::string help);
   /// At most one in a set, Sizes among them.
   Option& add(const std::string& name, Sweep& variable, std::string help);
   Option& add(const std::string& name, Sizes& variable, std::string help);

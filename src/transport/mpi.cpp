@@ -75,7 +75,9 @@ class MpiTransport final : public Transport {
     return std::make_unique<MpiExchange<mpi_calls::Messages>>(communicator_, sends, receives);
   }
 
-  [[nodiscard]] std::string form_unsupported(const MessageForm& /*form*/) const override { return {}; }
+  [[nodiscard]] std::string form_unsupported(const MessageForm& form) const override {
+    return mpi_calls::form_unsupported(form);
+  }
   std::unique_ptr<Exchange> exchange_in_form(const std::vector<Message>& sends, const std::vector<Message>& receives,
                                              const MessageForm& form) override {
     return std::make_unique<MpiExchange<mpi_calls::Messages>>(communicator_, sends, receives, form);

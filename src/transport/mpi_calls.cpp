@@ -20,6 +20,9 @@ const Call irecv_call{"MPI_Irecv"};
 const Call isend_call{"MPI_Isend"};
 const Call waitall_call{"MPI_Waitall"};
 const Call startall_call{"MPI_Startall"};
+#if COMMLENS_MPI_HAS_PARTITIONED_MESSAGES
+const Call pready_call{"MPI_Pready"};
+#endif
 const Call neighbor_alltoallv_call{"MPI_Neighbor_alltoallv"};
 
 constexpr int tag = 0;
@@ -153,12 +156,14 @@ Messages::Messages(const Communicator& communicator, const std::vector<Message>&
                    const std::vector<Message>& receives, const MessageForm& form)
     : communicator_(communicator),
       mode_(form.call),
-      sends_(form.blocks.bytes > 0 ? sends : cut(sends)),
-      receives_(form.blocks.bytes > 0 ? receives : cut(receives)),
+      partitions_(form.partitions),
+      sends_(form.blocks.bytes > 0 || partitions_ > 0 ? sends : cut(sends)),
+      receives_(form.blocks.bytes > 0 || partitions_ > 0 ? receives : cut(receives)),
       type_(form.blocks, longest(sends, receives)) {
   if (mode_ == CallMode::blocking) return;
   requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
-  if (mode_ == CallMode::persistent) prepare();
+  if (mode_ != CallMode::persistent) return;
+  partitions_ > 0 ? prepare_partitions() : prepare();
 }
 
 Messages::~Messages() {
@@ -180,12 +185,45 @@ void Messages::prepare() {
   }
 }
 
+#if COMMLENS_MPI_HAS_PARTITIONED_MESSAGES
+std::string form_unsupported(const MessageForm& /*form*/) { return {}; }
+
+void Messages::prepare_partitions() {
+  MPI_Request* request = requests_.data();
+  const auto count = [this](const Message& message) { return static_cast<MPI_Count>(message.bytes) / partitions_; };
+  for (const Message& message : receives_) {
+    CALL_MPI(MPI_Precv_init, message.data, partitions_, count(message), MPI_BYTE, message.peer, tag,
+             communicator_.handle(), MPI_INFO_NULL, request++);
+  }
+  for (const Message& message : sends_) {
+    CALL_MPI(MPI_Psend_init, message.data, partitions_, count(message), MPI_BYTE, message.peer, tag,
+             communicator_.handle(), MPI_INFO_NULL, request++);
+  }
+}
+
+void Messages::make_ready() {
+  const InCall call(pready_call, sends_.size() * static_cast<std::size_t>(partitions_));
+  for (std::size_t send = receives_.size(); send < requests_.size(); ++send) {
+    for (int partition = 0; partition < partitions_; ++partition) CALL_MPI(MPI_Pready, partition, requests_[send]);
+  }
+}
+#else
+std::string form_unsupported(const MessageForm& form) {
+  return form.partitions > 0 ? "this MPI library has no partitioned messages (MPI 4): leave --partitions out" : "";
+}
+void Messages::prepare_partitions() {}
+void Messages::make_ready() {}
+#endif
+
 void Messages::start() {
   if (mode_ == CallMode::blocking) return communicate();
   if (mode_ == CallMode::nonblocking) return post();
   if (requests_.empty()) return;  // which Open MPI takes for a mistake
-  const InCall call(startall_call);
-  CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
+  {
+    const InCall call(startall_call);
+    CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
+  }
+  if (partitions_ > 0) make_ready();
 }
 
 void Messages::communicate() {

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "device/device.hpp"
@@ -79,8 +80,11 @@ class MessageType {
   MPI_Datatype handle_ = MPI_BYTE;
 };
 
+/// Why the MPI library has no such messages; empty if it has.
+std::string form_unsupported(const MessageForm& form);
+
 /// A set of messages, by default non-blocking: start() posts all receives and then all sends, finish() waits for all of
-/// them. Messages in blocks are all of one length.
+/// them. Messages in blocks are all of one length. The partitions of a message are ready one after the other.
 class Messages {
  public:
   Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives,
@@ -95,10 +99,13 @@ class Messages {
   void post();
   void communicate();
   void prepare();
+  void prepare_partitions();
+  void make_ready();
 
   const Communicator& communicator_;
   CallMode mode_;
-  std::vector<Message> sends_;  ///< in pieces of at most longest_message bytes
+  int partitions_;
+  std::vector<Message> sends_;  ///< in pieces of at most longest_message bytes, or whole if partitioned
   std::vector<Message> receives_;
   MessageType type_;
   std::vector<MPI_Request> requests_;

@@ -225,7 +225,7 @@ class StagedTransport final : public Transport {
   }
 
   [[nodiscard]] std::string form_unsupported(const MessageForm& form) const override {
-    return form.blocks.bytes > 0 ? Transport::form_unsupported(form) : std::string();
+    return form.blocks.bytes > 0 ? Transport::form_unsupported(form) : mpi_calls::form_unsupported(form);
   }
   std::unique_ptr<Exchange> exchange_in_form(const std::vector<Message>& sends, const std::vector<Message>& receives,
                                              const MessageForm& form) override {

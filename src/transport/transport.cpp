@@ -30,6 +30,7 @@ std::unique_ptr<Exchange> undivided(std::function<void(device::Stream& stream)> 
 
 std::string Transport::form_unsupported(const MessageForm& form) const {
   if (form.blocks.bytes > 0) return "this transport has no derived datatypes: use --packing application";
+  if (form.partitions > 0) return "this transport has no partitioned messages: leave --partitions out";
   return "this transport has no " + std::string(name(form.call)) + " messages: leave --call out";
 }
 

@@ -46,6 +46,7 @@ struct Blocks {
 struct MessageForm {
   CallMode call = CallMode::nonblocking;
   Blocks blocks;
+  int partitions = 0;  ///< of equal length, of persistent messages (MPI 4); 0: messages are not partitioned
 };
 
 /// A piece of an alltoallv, in bytes.

@@ -139,6 +139,8 @@ def explain(job: EndedJob, known_cause: str) -> Result:
     `known_cause`: the message of a cause of a failed launch; empty where none is known."""
     killed_by, number = job.outcome.killed_by, job.outcome.status
     sentence = messages.first_sentence(job.error.lines) or messages.complaint(job.held)
+    if not sentence and not job.kept.records:
+        sentence = messages.first_box(job.output.lines)
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
     of_launcher = killed_by or (sentence and not job.kept.records)
     died = messages.death(job.held, 0 if of_launcher else number)

@@ -7,12 +7,13 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import dropwhile
 from operator import attrgetter
 from typing import BinaryIO
 
 from commlens.knowledge.launchers import LAUNCHERS
 
-# Open MPI puts its messages between two such lines, on the standard error.
+# Open MPI puts its messages between two such lines, most of them on the standard error.
 _DASHES = re.compile(r"-{60,}")
 _LONGEST_SENTENCE = 200
 _BOX_EDGE = re.compile(r"={60,}")
@@ -118,6 +119,12 @@ def first_sentence(lines: Sequence[str]) -> str:
             sentence.append(text)
         in_block = in_block or is_edge
     return re.split(r"\.(?:\s|$)", " ".join(sentence))[0][:_LONGEST_SENTENCE].rstrip(" :")
+
+
+def first_box(lines: Sequence[str]) -> str:
+    """The first sentence between two lines of dashes, as PRRTE 3 prints mistakes in its options on
+    the standard output."""
+    return first_sentence(list(dropwhile(lambda line: not _DASHES.fullmatch(line.strip()), lines)))
 
 
 def _who(rank: int | str | None) -> str:

@@ -69,6 +69,23 @@ def test_persistent_messages(benchmark: str, tmp_path: Path) -> None:
         assert record.calls.get("MPI_Startall", 0) > 0 and "MPI_Isend" not in record.calls
 
 
+def test_partitioned_messages(tmp_path: Path) -> None:
+    """They are of MPI 4, and Open MPI has them since version 5."""
+    words = "latency --partitions 3 --bytes 1,3,3000 --transport mpi,staged --memory host"
+    job = native(tmp_path, 2, words, "--record records.jsonl", *BRIEFLY)
+    records = records_in(tmp_path / "records.jsonl")
+    assert len(records) == 6
+    if records[0].start.versions["mpi"].startswith("Open MPI 4."):
+        assert job.status == NOTHING_RAN
+        lacking = "this MPI library has no partitioned messages (MPI 4): leave --partitions out"
+        assert {record.reason for record in records} == {lacking}
+        return
+    assert job.status == 0, job
+    for record in records:
+        assert record.parameters["partitions"] == 3 and record.validation.status == "passed"
+        assert record.calls["MPI_Pready"] == (1 if record.parameters["bytes"] == 1 else 3)
+
+
 def test_a_matrix_of_persistent_messages_with_gaps(tmp_path: Path) -> None:
     words = "latency --matrix --call persistent --layout vector --bytes 1000 --transport mpi"
     (record,) = measured(tmp_path, 3, words, *BRIEFLY)
@@ -120,6 +137,7 @@ def test_windows_of_all_ranks_at_a_root(fan: str, tmp_path: Path) -> None:
     ("words", "reason"),
     [
         ("latency --call persistent --transport peer", "has no persistent messages"),
+        ("latency --partitions 2 --transport peer", "has no partitioned messages"),
         ("latency --layout vector --transport staged", "--packing application"),
         ("threaded-latency --transport staged", "use --transport mpi"),
     ],

@@ -41,6 +41,14 @@ def test_a_launcher_that_refuses_is_heard(commlens: Commlens) -> None:
     )
 
 
+def test_what_a_launcher_prints_on_the_standard_output_is_heard(commlens: Commlens) -> None:
+    """As Open MPI 5.0.7 does."""
+    run = commlens("run", "latency", "--launcher-args=--refuse-in-a-box")
+    assert run.returncode == 1 and "Option: --refuse-in-a-box" in run.stdout
+    said = 'commlens: mpirun ended with status 213 ("No such option"); no record was written\n'
+    assert run.stderr == said
+
+
 def test_lines_that_are_no_records_are_reported(commlens: Commlens) -> None:
     run = commlens("run", "latency", FAKE_MODE="old records")
     assert run.returncode == 1

@@ -111,5 +111,7 @@ def test_the_command_hands_a_mistake_on_as_it_is(words: str, command_mistakes: J
     assert job.status == USAGE, job
     for part in parts(TABLE["command"][words]):
         assert part in job.message, job
-    assert job.error.splitlines() == [job.message], "nothing of the launcher's is left in between"
+    # A warning is of the machine: Open MPI 5.0.7 has one where there is only a loopback interface.
+    lines = [line for line in job.error.splitlines() if not line.startswith("commlens: warning: ")]
+    assert lines == [job.message], "nothing of the launcher's is left in between"
     assert list(records.parent.rglob("*.jsonl")) == []

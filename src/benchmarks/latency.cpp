@@ -25,7 +25,7 @@ struct PingPongOptions : PairOptions {
     describe_call(options, CallMode::blocking);
     layout.describe(options);
     options.add_count_or_none("partitions", partitions,
-                              "of each message, which are sent one by one: MPI_Psend_init and MPI_Pready");
+                              "partitions of each message: MPI_Psend_init, and MPI_Pready for one after the other");
     options.add_count_or_none("forks", forks,
                               "children that each rank forks after MPI's initialization, and that sleep");
   }
@@ -46,12 +46,12 @@ struct PingPongOptions : PairOptions {
       throw UsageError("partitions", std::to_string(partitions), fix);
     };
     if (partitions > most) refuse("write at most " + std::to_string(most));
-    if (call && *call != CallMode::persistent) refuse("of persistent messages only: leave --call out");
-    if (matrix) refuse("of one pair of ranks only: leave --matrix out");
-    if (layout.has_gaps()) refuse("of contiguous messages only: leave --layout out");
+    if (call && *call != CallMode::persistent) refuse("partitioned messages are persistent: leave --call out");
+    if (matrix) refuse("for one pair of ranks only: leave --matrix out");
+    if (layout.has_gaps()) refuse("for contiguous messages only: leave --layout out");
     for (const std::size_t size : bytes.values) {
       if (size <= partitions || size % partitions == 0) continue;
-      refuse("they do not divide --bytes " + std::to_string(size) + "; write --bytes " +
+      refuse("--bytes " + std::to_string(size) + " is not a multiple of it; write --bytes " +
              std::to_string(size / partitions * partitions));
     }
   }

@@ -125,7 +125,7 @@ struct PairOptions {
     if (to) throw UsageError("to", std::string(name(*to)), fix);
   }
 
-  /// Nothing: the usual one, which every transport has. Messages of fewer bytes than partitions have one.
+  /// Nothing: the usual one, which every transport has. A message of fewer bytes than partitions has one partition.
   [[nodiscard]] std::optional<transport::MessageForm> form() const {
     transport::MessageForm form{.call = call.value_or(usual_call), .blocks = layout.blocks(bytes)};
     if (partitions > 0) {

@@ -125,7 +125,7 @@ class OptionSet {
   /// The option that is returned may be adjusted until the next one is added.
   Option& add(const std::string& name, std::size_t& variable, std::string help);
   Option& add(const std::string& name, double& variable, const Range& range, std::string help);
-  /// A count of which 0 is none: the record does not show it then.
+  /// A count that may be 0, for none: then the record does not show it.
   Option& add_count_or_none(const std::string& name, std::size_t& variable, std::string help);
   /// At most one in a set, Sizes among them.
   Option& add(const std::string& name, Sweep& variable, std::string help);

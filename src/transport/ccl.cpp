@@ -318,7 +318,7 @@ class CclTransport final : public Transport {
   }
   std::unique_ptr<Exchange> collective(const Collective& collective, CallMode /*mode*/) override {
     if (collective.operation == Operation::barrier) return std::make_unique<CclBarrier>(communicator_, device_);
-    // Also to itself, as ncclAlltoAll does: copied before, a block of two ranks costs a tenth of the time of the other.
+    // The own block is a message, too, as in ncclAlltoAll: a copy before the messages took a tenth of the time.
     if (!CclCollective::has(collective.operation)) return by_messages(*this, collective, OwnBlocks::messages);
     return std::make_unique<CclCollective>(communicator_, device_, collective);
   }

@@ -30,7 +30,9 @@ constexpr int tag = 0;
 std::byte* at(void* data, std::size_t offset) { return static_cast<std::byte*>(data) + offset; }
 const std::byte* at(const void* data, std::size_t offset) { return static_cast<const std::byte*>(data) + offset; }
 
-std::vector<Message> cut(const std::vector<Message>& messages) {
+/// Messages in blocks or with partitions stay whole.
+std::vector<Message> cut(const std::vector<Message>& messages, const MessageForm& form) {
+  if (form.blocks.bytes > 0 || form.partitions > 0) return messages;
   std::vector<Message> pieces;
   for (const Message& message : messages) {
     in_pieces(message.bytes, longest_message, [&](std::size_t offset, int count) {
@@ -157,8 +159,8 @@ Messages::Messages(const Communicator& communicator, const std::vector<Message>&
     : communicator_(communicator),
       mode_(form.call),
       partitions_(form.partitions),
-      sends_(form.blocks.bytes > 0 || partitions_ > 0 ? sends : cut(sends)),
-      receives_(form.blocks.bytes > 0 || partitions_ > 0 ? receives : cut(receives)),
+      sends_(cut(sends, form)),
+      receives_(cut(receives, form)),
       type_(form.blocks, longest(sends, receives)) {
   if (mode_ == CallMode::blocking) return;
   requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);

@@ -84,7 +84,7 @@ class MessageType {
 std::string form_unsupported(const MessageForm& form);
 
 /// A set of messages, by default non-blocking: start() posts all receives and then all sends, finish() waits for all of
-/// them. Messages in blocks are all of one length. The partitions of a message are ready one after the other.
+/// them. Messages in blocks are all of one length. start() calls MPI_Pready for one partition after the other.
 class Messages {
  public:
   Messages(const Communicator& communicator, const std::vector<Message>& sends, const std::vector<Message>& receives,
@@ -105,7 +105,7 @@ class Messages {
   const Communicator& communicator_;
   CallMode mode_;
   int partitions_;
-  std::vector<Message> sends_;  ///< in pieces of at most longest_message bytes, or whole if partitioned
+  std::vector<Message> sends_;  ///< in pieces of at most longest_message bytes, unless their form keeps them whole
   std::vector<Message> receives_;
   MessageType type_;
   std::vector<MPI_Request> requests_;

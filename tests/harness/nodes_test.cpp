@@ -241,15 +241,19 @@ class Answering {
   std::jthread thread_;
 };
 
-/// Not for as long as the poll itself would wait for who is silent.
-Answers ask(NodePoll& poll) {
+Answers ask(NodePoll& poll, const std::stop_token& stop = {}) {
+  return poll.ask([] { return report_of(0); }, stop);
+}
+
+/// For a second: half as long as the poll itself waits for a rank that does not answer.
+Answers ask_briefly(NodePoll& poll) {
   std::stop_source enough;
   const std::jthread timer([&enough](const std::stop_token& stop) {
-    for (int tick = 0; tick < 50 && !stop.stop_requested(); ++tick)
+    for (int tick = 0; tick < 100 && !stop.stop_requested(); ++tick)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     enough.request_stop();
   });
-  return poll.ask([] { return report_of(0); }, enough.get_token());
+  return ask(poll, enough.get_token());
 }
 
 TEST(NodePoll, RanksTellWhatTheyDoAndWhoIsSilentIsNamed) {
@@ -273,7 +277,7 @@ TEST(NodePoll, RanksTellWhatTheyDoAndWhoIsSilentIsNamed) {
   if (rank == last) answering.reset();
   world().barrier();
   if (rank == 0) {
-    const Answers rest = ask(poll);
+    const Answers rest = ask_briefly(poll);
     EXPECT_EQ(rest.reports.size(), static_cast<std::size_t>(last - 1));
     ASSERT_EQ(rest.silent.size(), 1U);
     EXPECT_EQ(rest.silent.begin()->second, std::vector<int>{last});
@@ -285,7 +289,7 @@ TEST(NodePoll, WhoHasNeverAnsweredIsNotCalledSilent) {
   if (world().size() == 1) return;
   NodePoll poll(world(), {world().rank()}, true);
   if (world().rank() == 0) {
-    const Answers none = ask(poll);
+    const Answers none = ask_briefly(poll);
     EXPECT_TRUE(none.reports.empty() && none.silent.empty());
     EXPECT_FALSE(none.unreachable.empty());
   }
@@ -299,7 +303,7 @@ TEST(NodePoll, TheFirstThatIsAliveSeesToIt) {
   std::unique_ptr<Answering> answering;
   if (world().rank() == 0) answering = std::make_unique<Answering>(poll, 0);
   if (world().rank() == 1) {
-    EXPECT_TRUE(ask(poll).has_lower);
+    EXPECT_TRUE(ask_briefly(poll).has_lower);
   }
   world().barrier();
 }

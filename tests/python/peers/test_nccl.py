@@ -175,8 +175,7 @@ def test_measured_times_are_compared(home: Path) -> None:
     for name in (*programs, "reduce", "reduce_scatter", "sendrecv"):
         printing(home / f"{name}_perf", "")
     measure = runpy.run_path(str(PEERS / "measure.py"))
-    once = {(benchmark, "bf16" in words): words for benchmark, *words in measure["nccl"]()}
-    for (benchmark, _), words in once.items():
+    for benchmark, *words in measure["nccl"]():
         options = words[words.index("--") + 1 :]
         assert "has printed figures of 0 cases" in refusal(1, "nccl.py", benchmark, *options)
 

@@ -22,6 +22,7 @@
 #include "harness/session.hpp"
 #include "transport/communicator.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/mpi_tools.hpp"
 #include "transport/rank_device.hpp"
 #include "transport/ucx_log.hpp"
 
@@ -35,7 +36,8 @@ class MpiLibrary {
   /// Whatever the level, only the main thread makes MPI calls, except for the watchdog's last one, MPI_Abort, and for
   /// benchmarks that communicate in threads. The other threads are those of concurrent streams of the host and of the
   /// BLAS.
-  MpiLibrary(int& argc, char**& argv, transport::ThreadLevel level) {
+  MpiLibrary(int& argc, char**& argv, transport::ThreadLevel level, bool measures_init) {
+    if (!measures_init) tools_.emplace(level);
     int provided = MPI_THREAD_SINGLE;  // require_thread_level() looks at it
     const Stopwatch stopwatch;
     MPI_Init_thread(&argc, &argv, native(level), &provided);
@@ -43,11 +45,15 @@ class MpiLibrary {
     ucx_log_.initialised();
   }
   MpiLibrary(MpiLibrary&&) = delete;
-  ~MpiLibrary() { MPI_Finalize(); }
+  ~MpiLibrary() {
+    tools_.reset();  // Open MPI 4 crashes where MPI_T_finalize is called after MPI_Finalize
+    MPI_Finalize();
+  }
   [[nodiscard]] double seconds() const { return seconds_; }  ///< that MPI_Init_thread has taken
 
  private:
-  transport::UcxLog ucx_log_;  ///< from before MPI's initialisation to after its end
+  transport::UcxLog ucx_log_;                      ///< from before MPI's initialisation to after its end
+  std::optional<transport::ToolInterface> tools_;  ///< from before it, so that components are loaded once
   double seconds_ = 0;
 };
 
@@ -135,7 +141,7 @@ int run_application(int argc, char** argv) {
   }
   const auto local_rank = local_rank_from_environment();
   auto device = line && local_rank ? open_device(*line, *local_rank) : nullptr;
-  const MpiLibrary library(argc, argv, thread_level(line));
+  const MpiLibrary library(argc, argv, thread_level(line), line && line->measures_mpi_init);
   try {
     if (mistake) return refuse(*mistake);
     require_ranks(line->settings);

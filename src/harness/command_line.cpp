@@ -105,6 +105,7 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
   const std::string help = fmt::format("{} {} --help", program, description.name);
   line.benchmark = description.make();
   line.communicates_in_threads = description.communicates_in_threads;
+  line.measures_mpi_init = description.measures_mpi_init;
   CLI::App app(
       description.help + "\nExample: mpirun -n 2 commlens-bench " + description.name + " --record results.jsonl",
       "commlens-bench " + description.name);

@@ -15,6 +15,7 @@ struct CommandLine {
   std::unique_ptr<Benchmark> benchmark;  ///< with its options set; nullptr: only `text` is wanted
   Settings settings;
   bool communicates_in_threads = false;  ///< the benchmark
+  bool measures_mpi_init = false;        ///< likewise
   std::string text;                      ///< help, a list, a version: what to print instead of measuring
 };
 

@@ -1,7 +1,5 @@
 #include "transport/selection.hpp"
 
-#include <mpi.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,71 +10,12 @@
 
 #include "transport/libfabric.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/mpi_tools.hpp"
 #include "transport/ucx_log.hpp"
 
 namespace commlens::transport {
 
 namespace {
-
-/// MPI's tool interface from its initialisation to its end. In Open MPI that takes a tenth of a second, as all
-/// components are loaded for it, and unloaded again.
-class ToolInterface {
- public:
-  ToolInterface() {
-    // MPI's own level: Open MPI 4 takes a lower one for that of all its calls, and locks nothing from then on.
-    int provided = MPI_THREAD_SINGLE;
-    is_usable_ = MPI_T_init_thread(native(provided_thread_level()), &provided) == MPI_SUCCESS;
-  }
-  ToolInterface(ToolInterface&&) = delete;
-  ~ToolInterface() {
-    if (is_usable_) MPI_T_finalize();
-  }
-
-  /// Of the categories that have variables.
-  [[nodiscard]] std::vector<std::string> categories() const {
-    std::vector<std::string> names;
-    int count = 0;
-    if (!is_usable_ || MPI_T_category_get_num(&count) != MPI_SUCCESS) return names;
-    for (int index = 0; index < count; ++index) {
-      std::array<char, 256> name{};
-      auto length = static_cast<int>(name.size());
-      int no_description = 0;
-      int controls = 0;
-      int performance = 0;
-      int inner = 0;
-      const int status = MPI_T_category_get_info(index, name.data(), &length, nullptr, &no_description, &controls,
-                                                 &performance, &inner);
-      if (status == MPI_SUCCESS && controls > 0) names.emplace_back(name.data());
-    }
-    return names;
-  }
-
-  /// The value of a control variable by its name in the description; empty where there is no such variable.
-  [[nodiscard]] std::string value_of(const std::string& variable) const {
-    int index = 0;
-    if (!is_usable_ || MPI_T_cvar_get_index(variable.c_str(), &index) != MPI_SUCCESS) return "";
-    std::array<char, 8192> description{};
-    auto length = static_cast<int>(description.size());
-    int no_name = 0;
-    int verbosity = 0;
-    int bind = 0;
-    int scope = 0;
-    MPI_Datatype type = MPI_DATATYPE_NULL;
-    MPI_T_enum values = MPI_T_ENUM_NULL;
-    MPI_T_cvar_get_info(index, nullptr, &no_name, &verbosity, &type, &values, description.data(), &length, &bind,
-                        &scope);
-    MPI_T_cvar_handle handle = MPI_T_CVAR_HANDLE_NULL;
-    int count = 0;
-    if (type != MPI_INT || MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) != MPI_SUCCESS) return "";
-    int value = 0;
-    const int status = MPI_T_cvar_read(handle, &value);
-    MPI_T_cvar_handle_free(&handle);
-    return status == MPI_SUCCESS ? named_value(description.data(), value) : "";
-  }
-
- private:
-  bool is_usable_;
-};
 
 /// Those of a framework, in their order: {"self", "sm"} for "opal_btl_".
 std::vector<std::string> components_of(std::string_view framework, const std::vector<std::string>& categories) {
@@ -127,14 +66,15 @@ std::string coll_component_of(const Frame& frame) {
 
 /// Open MPI chooses them in MPI_Init.
 const Selection& components() {
-  static const Selection chosen = components_among(ToolInterface().categories());
+  static const Selection chosen = components_among(ToolInterface(provided_thread_level()).categories());
   return chosen;
 }
 
 /// Of MPICH and those made from it; "auto" or empty: the library chooses by itself, or is another one.
 std::string asked_algorithm(const std::string& collective) {
   if (!components().empty()) return "";
-  return ToolInterface().value_of("MPIR_CVAR_" + upper_case(operation_of(collective)) + "_INTRA_ALGORITHM");
+  return ToolInterface(provided_thread_level())
+      .value_of("MPIR_CVAR_" + upper_case(operation_of(collective)) + "_INTRA_ALGORITHM");
 }
 
 }  // namespace

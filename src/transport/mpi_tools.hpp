@@ -1,0 +1,30 @@
+// MPI's tool interface (MPI_T; MPI 4.1, chapter 15): what the library tells of itself at run time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "transport/mpi_library.hpp"
+
+namespace commlens::transport {
+
+/// The tool interface from its initialisation to its end; several may exist at a time. Open MPI 4 loads all components
+/// for it, and again for MPI_Init unless it still exists then: 0.2 s where one of them waits for hardware
+/// (libinfinipath).
+class ToolInterface {
+ public:
+  /// `level` is MPI's own: Open MPI 4 takes a lower one for that of all its calls, and locks nothing from then on.
+  explicit ToolInterface(ThreadLevel level);
+  ToolInterface(ToolInterface&&) = delete;
+  ~ToolInterface();
+
+  /// Of the categories that have control variables, the names.
+  [[nodiscard]] std::vector<std::string> categories() const;
+  /// The value of a control variable by its name in the description; empty where there is no such variable.
+  [[nodiscard]] std::string value_of(const std::string& variable) const;
+
+ private:
+  bool is_usable_;
+};
+
+}  // namespace commlens::transport

@@ -1,17 +1,19 @@
 #include "harness/interference.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <ctime>
 #include <fstream>
 #include <set>
-#include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -26,6 +28,9 @@ constexpr double noticeable_cores = 0.1;  ///< kept busy by others: below it nob
 constexpr double least_share = 0.05;      ///< of a core, for a program to be named
 constexpr std::size_t most_programs = 3;
 constexpr double unknown = -1;
+/// Of what was not looked at, before nodes are looked at: most of them then have had their time (ReadingBudget), and
+/// the exchanges between their ranks stay below a thousandth of the time.
+constexpr double least_of_nodes_s = 0.05;
 
 double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
   return std::chrono::duration<double>(end - begin).count();
@@ -38,12 +43,15 @@ ReadingBudget::Clock::duration processor_time() {
   return std::chrono::microseconds(static_cast<std::int64_t>(1e6 / CLOCKS_PER_SEC * static_cast<double>(std::clock())));
 }
 
-/// Up to where it cannot be read: the process may end meanwhile. Of the ways to read a stream, iterators would throw.
+/// Of a file of a process; empty where it cannot be read: the process may have ended. Without a stream, which takes as
+/// long again, as there is one of each process.
 std::string content_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::string content;
-  std::getline(stream, content, '\0');
-  return content;
+  std::array<char, 4096> text{};
+  const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return "";
+  const ssize_t length = ::read(descriptor, text.data(), text.size());
+  close(descriptor);
+  return {text.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
 }
 
 double seconds_of(const timeval& time) {
@@ -60,12 +68,18 @@ std::vector<int> union_of(const std::vector<std::string>& ranges) {
 
 std::optional<double> known(double value) { return value == unknown ? std::nullopt : std::optional(value); }
 
-/// Nothing where there are fewer.
+/// The whole numbers at the beginning of the text; nothing where there are fewer. One that is too large, as a limit of
+/// a process may be, is 0.
 template <std::size_t count>
-std::optional<std::array<double, count>> numbers_from(std::istream& stream) {
-  std::array<double, count> numbers{};
-  for (double& number : numbers) stream >> number;
-  return stream ? std::optional(numbers) : std::nullopt;
+std::optional<std::array<std::int64_t, count>> numbers_from(std::string_view text) {
+  std::array<std::int64_t, count> numbers{};
+  for (std::int64_t& number : numbers) {
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error == std::errc::invalid_argument) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  }
+  return numbers;
 }
 
 /// "mpirun" from "mpirun\n"; no byte that a terminal would obey.
@@ -78,19 +92,18 @@ std::string printable(std::string name) {
 
 std::optional<CoreTimes> core_times(std::istream& text, const std::vector<int>& cores, double ticks_per_second) {
   // In the order of the line; guest and guest_nice, which follow, are part of user and nice.
-  enum Field : std::size_t { user, nice, system, idle, waiting, interrupts, soft_interrupts, stolen, count };
+  enum Field : std::size_t { core, user, nice, system, idle, waiting, interrupts, soft_interrupts, stolen, count };
   CoreTimes times;
   std::size_t found = 0;
   for (std::string line; std::getline(text, line) && line.starts_with("cpu");) {
-    std::istringstream stream(line);
-    std::string name;
-    stream >> name;
-    const auto ticks = numbers_from<count>(stream);
-    const std::string number = name.substr(3);
-    if (!ticks || number.empty() || !std::binary_search(cores.begin(), cores.end(), std::stoi(number))) continue;
-    const auto& of = *ticks;
-    times.busy_s += (of[user] + of[nice] + of[system] + of[interrupts] + of[soft_interrupts]) / ticks_per_second;
-    times.stolen_s += of[stolen] / ticks_per_second;
+    // "cpu" is the sum of all, "cpu3 10 ..." a core.
+    const auto numbers = numbers_from<count>(std::string_view(line).substr(std::string_view("cpu").size()));
+    if (!numbers || line.starts_with("cpu ") || !std::binary_search(cores.begin(), cores.end(), numbers->front()))
+      continue;
+    const auto& of = *numbers;
+    const auto busy = of[user] + of[nice] + of[system] + of[interrupts] + of[soft_interrupts];
+    times.busy_s += static_cast<double>(busy) / ticks_per_second;
+    times.stolen_s += static_cast<double>(of[stolen]) / ticks_per_second;
     ++found;
   }
   return found > 0 && found == cores.size() ? std::optional(times) : std::nullopt;
@@ -103,20 +116,17 @@ std::optional<ProcessTime> process_time(const std::string& text, double ticks_pe
   const auto begin = text.find('(');
   const auto end = text.rfind(')');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return std::nullopt;
-  std::istringstream stream(text.substr(end + 1));
-  std::string state;
-  stream >> state;
-  const auto fields = numbers_from<count>(stream);
+  const std::size_t state = std::string_view(") R").size();
+  const auto fields = numbers_from<count>(std::string_view(text).substr(std::min(end + state, text.size())));
   if (!fields) return std::nullopt;
   return ProcessTime{.name = printable(text.substr(begin + 1, end - begin - 1)),
-                     .used_s = ((*fields)[user] + (*fields)[system]) / ticks_per_second,
+                     .used_s = static_cast<double>((*fields)[user] + (*fields)[system]) / ticks_per_second,
                      .core = static_cast<int>((*fields)[core])};
 }
 
 std::optional<double> waited_s(const std::string& text) {
-  std::istringstream stream(text);
-  const auto nanoseconds = numbers_from<2>(stream);
-  return nanoseconds ? std::optional((*nanoseconds)[1] * 1e-9) : std::nullopt;
+  const auto nanoseconds = numbers_from<2>(text);
+  return nanoseconds ? std::optional(static_cast<double>((*nanoseconds)[1]) * 1e-9) : std::nullopt;
 }
 
 NodeWatch::NodeWatch(std::vector<int> cores, std::vector<int> job, std::string host, std::filesystem::path proc)
@@ -196,6 +206,7 @@ InterferenceWatch::InterferenceWatch(const transport::Communicator& communicator
   for (const std::string& process : node.gather(std::to_string(getpid()))) job_.push_back(std::stoi(process));
   const auto cores = union_of(node.gather(place.cores));
   if (node.rank() == 0) node_watch_.emplace(cores, job_, host_);
+  most_cores_ = static_cast<int>(communicator.maximum(static_cast<double>(cores.size())));
   const auto shares_gpu = [&](const measure::Placement& other) {
     return place.gpu && other.gpu && other.gpu->uuid == place.gpu->uuid;
   };
@@ -203,6 +214,7 @@ InterferenceWatch::InterferenceWatch(const transport::Communicator& communicator
   if (first != placement.end() && first->rank == place.rank) {
     gpu_ranks_ = static_cast<std::size_t>(std::count_if(placement.begin(), placement.end(), shares_gpu));
   }
+  unread_s_ = least_of_nodes_s;
   read(0);
 }
 
@@ -223,32 +235,38 @@ std::optional<measure::Interference> InterferenceWatch::read(std::size_t samples
   const RankReading now = rank_now();
   const RankReading before = std::exchange(last_, now);
   const double seconds = seconds_between(before.when, now.when);
-  const double job_s = node_.sum_of_reals(now.used_s);
-  const measure::Interference of_node = node_watch_ ? node_watch_->read(job_s, now.when) : measure::Interference{};
   const auto of_gpu = shared_gpu();
   // All in one exchange, as most often nothing disturbs; names are exchanged only if something does.
-  enum : std::size_t { busy, stolen, waiting, switches, of_rank_s, of_node_s, cores, gpu_is_shared };
+  enum : std::size_t { of_rank_s, waiting, switches, gpu_is_shared };
   std::vector<double> most{
-      of_node.busy_cores.value_or(unknown),
-      of_node.stolen_cores.value_or(unknown),
-      now.waited_s && before.waited_s ? std::min(1.0, (*now.waited_s - *before.waited_s) / seconds) : unknown,
-      samples > 0 ? (now.switches - before.switches) / static_cast<double>(samples) : unknown,
-      seconds,
-      of_node.seconds,
-      static_cast<double>(of_node.cores),
-      of_gpu ? 1.0 : 0.0};
+      seconds, now.waited_s && before.waited_s ? std::min(1.0, (*now.waited_s - *before.waited_s) / seconds) : unknown,
+      samples > 0 ? (now.switches - before.switches) / static_cast<double>(samples) : unknown, of_gpu ? 1.0 : 0.0};
   communicator_.maximum(most);
-  const auto busy_cores = known(most[busy]);
-  measure::Interference result{.seconds = most[busy_cores ? of_node_s : of_rank_s],
-                               .cores = static_cast<int>(most[cores]),
-                               .busy_cores = busy_cores,
-                               .stolen_cores = known(most[stolen]),
+  measure::Interference result{.seconds = most[of_rank_s],
+                               .cores = most_cores_,
                                .waiting_fraction = known(most[waiting]),
                                .switches_per_sample = known(most[switches])};
-  if (most[busy] > noticeable_cores) of_busiest(of_node, result);
+  unread_s_ += most[of_rank_s];
+  if (unread_s_ >= least_of_nodes_s) read_nodes(result);
   if (most[gpu_is_shared] > 0) result.gpus = shared_gpus(of_gpu);
-  const bool is_known = busy_cores || result.waiting_fraction || !result.gpus.empty();
+  const bool is_known = result.busy_cores || result.waiting_fraction || !result.gpus.empty();
   return is_known ? std::optional(result) : std::nullopt;
+}
+
+/// Collective.
+void InterferenceWatch::read_nodes(measure::Interference& result) {
+  unread_s_ = 0;
+  const RankReading now = rank_now();  // the last exchange may have been long, as one rank was late
+  const double job_s = node_.sum_of_reals(now.used_s);
+  const measure::Interference of_node = node_watch_ ? node_watch_->read(job_s, now.when) : measure::Interference{};
+  enum : std::size_t { of_node_s, busy, stolen };
+  std::vector<double> most{of_node.seconds, of_node.busy_cores.value_or(unknown),
+                           of_node.stolen_cores.value_or(unknown)};
+  communicator_.maximum(most);
+  result.busy_cores = known(most[busy]);
+  result.stolen_cores = known(most[stolen]);
+  if (result.busy_cores) result.seconds = most[of_node_s];
+  if (most[busy] > noticeable_cores) of_busiest(of_node, result);
 }
 
 /// Collective: what the busiest node knows.

@@ -112,6 +112,7 @@ class InterferenceWatch {
     double switches = 0;
   };
   [[nodiscard]] RankReading rank_now();
+  void read_nodes(measure::Interference& result);
   [[nodiscard]] std::optional<measure::SharedGpu> shared_gpu();
   [[nodiscard]] std::vector<measure::SharedGpu> shared_gpus(const std::optional<measure::SharedGpu>& mine) const;
   void of_busiest(const measure::Interference& of_node, measure::Interference& result) const;
@@ -122,6 +123,8 @@ class InterferenceWatch {
   std::string host_;
   std::vector<int> job_;       ///< processes of the job on this node
   std::size_t gpu_ranks_ = 0;  ///< of the job on this rank's GPU; 0: another rank watches it, or there is none
+  int most_cores_ = 1;         ///< of the job on a node
+  double unread_s_ = 0;        ///< since the nodes were read, the same on all ranks
   std::optional<NodeWatch> node_watch_;
   ReadingBudget gpu_budget_;
   std::ifstream schedstat_{"/proc/self/schedstat"};  ///< open: most of the time of a reading would be opening it

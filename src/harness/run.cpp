@@ -247,7 +247,7 @@ void Run::take(measure::Samples samples, const Measurement& measurement) {
 
 void Run::measure_ceilings(const Measurement& measurement, std::optional<double> case_s) {
   const bool after = case_s.has_value();
-  Monitor::status(fmt::format("measuring the ceiling of {}", record_.benchmark));
+  Monitor::status(fmt::format("measuring the ceiling of {} over {}", record_.benchmark, record_.transport));
   for (const CeilingRequest& request : measurement.ceilings) {
     std::optional<measure::Ceiling> ceiling;
     if (const auto* copy = std::get_if<CopyCeiling>(&request)) {

@@ -1,10 +1,12 @@
 #include "harness/session.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -32,6 +34,9 @@ Session::Session(Settings settings, std::unique_ptr<device::Device> device, std:
 void Session::describe_start(std::vector<std::string> command) {
   placement_ = placement_of(communicator_.rank(), device_->gpu());
   start_.placement = gather_placement(communicator_, placement_);
+  for (const std::string& process : communicator_.gather(std::to_string(getpid()))) {
+    start_.processes.push_back(std::stoi(process));
+  }
   // Between ranks a core is left to MPI, where there is one to spare.
   const int cores = core_share(start_.placement, communicator_.rank());
   blas_threads_ = communicator_.size() > 1 && cores > 1 ? cores - 1 : cores;

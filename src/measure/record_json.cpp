@@ -250,6 +250,7 @@ std::string start_line(const Start& start) {
                   {"transports", start.transports},
                   {"records", start.records},
                   {"placement", std::move(placement)},
+                  {"processes", start.processes},
                   {"notes", start.notes},
                   {"versions", start.versions},
                   {"environment", start.environment},

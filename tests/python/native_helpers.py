@@ -290,7 +290,7 @@ def start(
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # By default it is the newest build, which may be one with sanitizers.
     native = {"COMMLENS_BENCH": str(BENCH)}
-    python = {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
+    python = {"PYTHONPATH": str(ROOT / "python")}
     kept = {
         name: value
         for name, value in _REAL_ENVIRONMENT.items()
@@ -327,7 +327,7 @@ def launcher_version() -> str:
 
 
 def is_mpich() -> bool:
-    """Whether mpirun is that of MPICH, which reports no rank, only how one has ended."""
+    """Whether mpirun is that of MPICH, which reports the process that has ended, and no rank."""
     return "HYDRA" in launcher_version()
 
 

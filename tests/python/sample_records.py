@@ -18,7 +18,7 @@ _DECLARED = _SAMPLES["declarations"]
 METRICS: dict[str, list[str]] = _DECLARED["metrics"]  # label, unit, which is better
 _OF_START = (
     "start", "backend", "nodes", "transports", "placement", "warnings", "notes", "versions",
-    "environment", "settings", "command", "records",
+    "environment", "settings", "command", "records", "processes",
 )  # fmt: skip
 
 

@@ -144,6 +144,7 @@ def explain(job: EndedJob, known_cause: str) -> Result:
     # In a shell's manner it may be that of a rank, but not where the launcher did not get so far.
     of_launcher = killed_by or (sentence and not job.kept.records)
     died = messages.death(job.held, 0 if of_launcher else number)
+    died = died and died.with_rank(job.kept.start)
     left = messages.departure(job.held)
     gave_reason = bool(job.printed_reasons)
     # It may be the number of the signal that a rank died of: then it is none of ours.
@@ -175,7 +176,8 @@ def explain(job: EndedJob, known_cause: str) -> Result:
     if known_cause:
         return Result(status, job.kept, reason=known_cause)
     if died or left:
-        return because(died.described(with_node=job.kept.nodes > 1) if died else left)
+        several = job.kept.start is not None and job.kept.start.nodes > 1
+        return because(died.described(with_node=several) if died else left)
     said = f' ("{sentence}")' if sentence else ""
     reason = f"{job.launcher} ended with status {number}{said}"
     return because(reason, *job.error.held, *job.output.held)

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import re
 import signal
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import dropwhile
 from operator import attrgetter
 from typing import BinaryIO
 
 from commlens.knowledge.launchers import LAUNCHERS
+from commlens.model import Start
 
 # Open MPI puts its messages between two such lines, most of them on the standard error.
 _DASHES = re.compile(r"-{60,}")
@@ -54,6 +55,19 @@ class Death:
     rank: int | None
     signal: int
     node: str = field(default="", compare=False)  # where the launcher reports it
+    process: int | None = field(default=None, compare=False)  # where it reports that, and no rank
+
+    def with_rank(self, start: Start | None) -> Death:
+        """The same with the rank of the process, where the launcher reports only that."""
+        if self.rank is not None or start is None:
+            return self
+        host = self.node.partition(".")[0]
+        ranks = (
+            place.rank
+            for place, process in zip(start.placement, start.processes)
+            if process == self.process and place.host.partition(".")[0] == host
+        )
+        return replace(self, rank=next(ranks, None))
 
     def described(self, *, with_node: bool) -> str:
         """`rank 1 on n2 died (signal 9, Killed)`."""
@@ -68,8 +82,8 @@ def death(log: str, status: int) -> Death | None:
     if deaths := _matches(_DEATHS, log):
         groups = next((candidate for candidate in deaths if candidate.get("rank")), deaths[0])
         number = groups.get("number") or _SIGNALS_BY_DESCRIPTION[groups["description"]]
-        rank = int(groups["rank"]) if groups.get("rank") else None
-        return Death(rank, int(number), groups.get("node") or "")
+        rank, process = _number(groups, "rank"), _number(groups, "process")
+        return Death(rank, int(number), groups.get("node") or "", process)
     if status > 128 and status - 128 in signal.valid_signals():
         return Death(None, status - 128)
     return None
@@ -91,6 +105,10 @@ def complaint(log: str) -> str:
     """Why the launcher could not start the ranks, where it reports that; else empty."""
     matches = _matches(_all("complaint"), log)
     return matches[0]["text"] if matches else ""
+
+
+def _number(groups: Mapping[str, str], name: str) -> int | None:
+    return int(groups[name]) if groups.get(name) else None
 
 
 def _matches(patterns: Sequence[str], log: str) -> list[dict[str, str]]:

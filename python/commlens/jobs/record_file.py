@@ -19,7 +19,7 @@ from commlens.base.errors import CommlensError, reason
 from commlens.base.outputs import reserve
 from commlens.base.text import plural
 from commlens.jobs import process
-from commlens.model import Record, load
+from commlens.model import Record, Start, load
 
 # A device or a pipe, to which records may go too, need not end. Path.is_file raises some errors.
 _is_regular = os.path.isfile
@@ -33,7 +33,7 @@ class Kept:
     path: Path  # where they are
     problems: list[str] = field(default_factory=list)  # lines that are no records
     failure: str = ""  # why they are not where they should be
-    nodes: int = 1  # of the job, where it came so far
+    start: Start | None = None  # the last, where the job came so far
     expected: int = 0  # records that it was to write, where it came so far
 
     def __str__(self) -> str:
@@ -83,9 +83,9 @@ class RecordFile:
         kept = Kept([], path)
         if path.exists():
             loaded = load([path])
-            nodes = max((start.nodes for start in loaded.launches), default=1)
+            start = loaded.launches[-1] if loaded.launches else None
             expected = sum(start.records or 0 for start in loaded.launches)
-            kept = Kept(loaded.records, path, loaded.problems, nodes=nodes, expected=expected)
+            kept = Kept(loaded.records, path, loaded.problems, start=start, expected=expected)
         if kept.records or kept.problems:
             if path == self.path:
                 return kept

@@ -168,6 +168,7 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
     command: list[str]
     warnings: list[str] = []
     records: Absent[Count] = None
+    processes: Absent[list[Count]] = None
 
     def __post_init__(self) -> None:
         """Checks what types cannot express."""
@@ -187,6 +188,8 @@ class StartLine(Strict, frozen=True, tag_field="kind", tag="start"):
             raise ValueError("placement: its ranks are not 0, 1, 2 ...")
         if len(self.placement) != self.ranks:
             raise ValueError(f"placement: {len(self.placement)} entries for {self.ranks} ranks")
+        if self.processes is not None and len(self.processes) != self.ranks:
+            raise ValueError(f"processes: {len(self.processes)} entries for {self.ranks} ranks")
 
 
 class Start:
@@ -201,6 +204,7 @@ class Start:
         self.transports, self.placement = line.transports, line.placement
         self.warnings, self.notes = line.warnings, line.notes
         self.records = line.records
+        self.processes = line.processes or []
         self.versions, self.environment = line.versions, mask_variables(line.environment)
         self.settings, self.command = line.settings, mask_words(line.command)
         # What is declared, by name, in the order in which it is shown.

@@ -18,7 +18,9 @@ from commlens.jobs.messages import (
     lost_node,
 )
 from conftest import captured
+from record_helpers import parsed
 from run_helpers import cases
+from sample_records import make_record
 
 
 def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
@@ -51,6 +53,18 @@ def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
     died = death("\n".join(output.held), number)
     assert died == Death(None, number) and died.node == "node"
     assert [line for line in output.lines if line] == ['{"probe":"begin","call":"MPI_Init"}'] * 2
+
+
+def test_the_record_has_the_rank_of_a_process() -> None:
+    (record,) = parsed(make_record(ranks=3, processes=[4801, 4802, 17]))
+    hosts = [place.host for place in record.start.placement]
+    assert hosts == ["node"] * 3
+    log = captured("mpich-kill")
+    died = death(log, 9)
+    assert died is not None and died.with_rank(None) == Death(None, 9)
+    assert died.with_rank(record.start) == Death(1, 9)
+    elsewhere = death(log.replace("AT node", "AT node2"), 9)
+    assert elsewhere is not None and elsewhere.with_rank(record.start) == Death(None, 9)
 
 
 @pytest.mark.parametrize(("said", "why"), cases("why MPICH's launcher starts nothing"))

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Optional
 
@@ -25,6 +26,16 @@ FORMER_NAMES = {"launches": "starts"}  # still accepted on command lines and in 
 PROBE = "probe"  # a command of the native program that is no benchmark
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_OURS = (  # that the command, the native program and the profiler read
+    "COMMLENS_BENCH",
+    "COMMLENS_LAUNCHER_ARGS",
+    "COMMLENS_OPTIONS",
+    "COMMLENS_PROFILE_CALLSITES",
+    "COMMLENS_PROFILE_LIBRARY",
+    "COMMLENS_PROFILE_OUT",
+    "COMMLENS_PROFILE_REGIONS",
+    "COMMLENS_PROFILE_WAITING",
+)
 
 
 class Options(dict[str, Optional[str]]):
@@ -285,6 +296,9 @@ def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[st
             )
         if name in environment:
             raise CommlensError(f"{option} {shown}: {name} is set twice; leave one of them out")
+        near = get_close_matches(name, _OURS, n=1, cutoff=0.85)  # BENHC is BENCH
+        if near and name not in _OURS:
+            raise CommlensError(f"{option} {shown}: nothing reads {name}; write {near[0]}")
         environment[name] = value
     return environment
 

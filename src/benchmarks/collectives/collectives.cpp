@@ -143,9 +143,6 @@ void collective(Run& run, const CollectiveOptions& options) {
   }
   std::optional<Computation> computation;
   if (options.compute) {
-    if (measurement.operations_per_reset != static_cast<std::size_t>(-1)) {
-      throw Unsupported("in place the parts would change each other's input: use --out-of-place with --compute");
-    }
     write(stream, collective, 0);
     const auto communicate = [&] { operation->run(stream); };
     computation.emplace(run, *options.compute, communicate);

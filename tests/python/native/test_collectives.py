@@ -46,7 +46,6 @@ def test_a_computation_hides_communication(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("allreduce --call nonblocking --compute cpu --memory host", "--out-of-place"),
         ("alltoall --call nonblocking --compute gpu --memory host", "needs buffers on a GPU"),
         ("broadcast --out-of-place", "MPI_Bcast has one buffer only"),
         ("allreduce --reduction avg", "MPI has no reduction avg"),

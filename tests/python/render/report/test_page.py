@@ -149,10 +149,10 @@ def test_without_records_there_is_no_report(commlens: Commlens, tmp_path: Path) 
     assert not Path("report.html").exists()
 
 
-def test_a_page_of_all_that_was_measured_can_be_mailed() -> None:
-    files = sorted((Path(__file__).parents[4] / "docs" / "measured").rglob("*.jsonl"))
-    assert len(files) > 50
-    assert len(to_html(build(load_each(files))).encode()) < 3_500_000
+def test_a_page_of_all_that_was_measured_on_a_machine_can_be_mailed() -> None:
+    files = sorted((Path(__file__).parents[4] / "docs" / "measured" / "h200").rglob("*.jsonl"))
+    assert len(files) > 8
+    assert len(to_html(build(load_each(files))).encode()) < 1_000_000
 
 
 @pytest.mark.parametrize("name", ["latency-ucx", "latency-smcuda"])

@@ -31,15 +31,8 @@ std::byte* at(void* data, std::size_t offset) { return static_cast<std::byte*>(d
 const std::byte* at(const void* data, std::size_t offset) { return static_cast<const std::byte*>(data) + offset; }
 
 /// Messages in blocks or with partitions stay whole.
-std::vector<Message> cut(const std::vector<Message>& messages, const MessageForm& form) {
-  if (form.blocks.bytes > 0 || form.partitions > 0) return messages;
-  std::vector<Message> pieces;
-  for (const Message& message : messages) {
-    in_pieces(message.bytes, longest_message, [&](std::size_t offset, int count) {
-      pieces.push_back({message.peer, at(message.data, offset), static_cast<std::size_t>(count)});
-    });
-  }
-  return pieces;
+std::vector<Message> cut_in_form(const std::vector<Message>& messages, const MessageForm& form) {
+  return form.blocks.bytes > 0 || form.partitions > 0 ? messages : cut(messages, longest_message);
 }
 
 std::size_t longest(const std::vector<Message>& sends, const std::vector<Message>& receives) {
@@ -83,6 +76,16 @@ Communicator graph_of(const Communicator& communicator, const std::vector<Messag
 }
 
 }  // namespace
+
+std::vector<Message> cut(const std::vector<Message>& messages, std::size_t longest) {
+  std::vector<Message> pieces;
+  for (const Message& message : messages) {
+    in_pieces(message.bytes, longest, [&](std::size_t offset, int count) {
+      pieces.push_back({message.peer, at(message.data, offset), static_cast<std::size_t>(count)});
+    });
+  }
+  return pieces;
+}
 
 void send(const Communicator& communicator, const void* data, std::size_t bytes, int to) {
   in_pieces(bytes, longest_message, [&](std::size_t offset, int count) {
@@ -159,8 +162,8 @@ Messages::Messages(const Communicator& communicator, const std::vector<Message>&
     : communicator_(communicator),
       mode_(form.call),
       partitions_(form.partitions),
-      sends_(cut(sends, form)),
-      receives_(cut(receives, form)),
+      sends_(cut_in_form(sends, form)),
+      receives_(cut_in_form(receives, form)),
       type_(form.blocks, longest(sends, receives)) {
   if (mode_ == CallMode::blocking) return;
   requests_.resize(sends_.size() + receives_.size(), MPI_REQUEST_NULL);
@@ -219,7 +222,10 @@ void Messages::make_ready() {}
 
 void Messages::start() {
   if (mode_ == CallMode::blocking) return communicate();
-  if (mode_ == CallMode::nonblocking) return post();
+  if (mode_ == CallMode::nonblocking) {
+    post_receives();
+    return post_sends(0, sends_.size());
+  }
   if (requests_.empty()) return;  // which Open MPI takes for a mistake
   {
     const InCall call(startall_call);
@@ -241,26 +247,33 @@ void Messages::communicate() {
   }
 }
 
-void Messages::post() {
+void Messages::post_receives() {
+  const InCall call(irecv_call, receives_.size());
   MPI_Request* request = requests_.data();
-  {
-    const InCall call(irecv_call, receives_.size());
-    for (const Message& message : receives_) {
-      CALL_MPI(MPI_Irecv, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
-               communicator_.handle(), request++);
-    }
+  for (const Message& message : receives_) {
+    CALL_MPI(MPI_Irecv, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
+             communicator_.handle(), request++);
   }
-  const InCall call(isend_call, sends_.size());
-  for (const Message& message : sends_) {
+}
+
+void Messages::post_sends(std::size_t first, std::size_t count) {
+  const InCall call(isend_call, count);
+  MPI_Request* request = requests_.data() + receives_.size() + first;
+  for (const Message& message : std::span(sends_).subspan(first, count)) {
     CALL_MPI(MPI_Isend, message.data, type_.count(message.bytes), type_.handle(), message.peer, tag,
              communicator_.handle(), request++);
   }
 }
 
 void Messages::finish() {
-  if (mode_ == CallMode::blocking) return;
+  if (mode_ != CallMode::blocking) finish(0, requests_.size());
+}
+void Messages::finish_receives(std::size_t first, std::size_t count) { finish(first, count); }
+void Messages::finish_sends() { finish(receives_.size(), sends_.size()); }
+
+void Messages::finish(std::size_t first, std::size_t count) {
   const InCall call(waitall_call);
-  CALL_MPI(MPI_Waitall, static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+  CALL_MPI(MPI_Waitall, static_cast<int>(count), requests_.data() + first, MPI_STATUSES_IGNORE);
 }
 
 struct NeighborMessages::Side {

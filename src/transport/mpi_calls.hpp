@@ -48,6 +48,9 @@ void in_pieces(std::size_t total, std::size_t longest, Function piece) {
   } while (offset < total);
 }
 
+/// The same bytes in messages of at most `longest`. An empty message stays.
+std::vector<Message> cut(const std::vector<Message>& messages, std::size_t longest);
+
 /// The end of the last piece.
 inline std::size_t extent(std::span<const Piece> pieces) {
   std::size_t end = 0;
@@ -95,8 +98,15 @@ class Messages {
   void start();
   void finish();
 
+  // The same in steps, for callers that do other work in between. `first` is the index of a message; none may exceed
+  // longest_message.
+  void post_receives();
+  void post_sends(std::size_t first, std::size_t count);
+  void finish_receives(std::size_t first, std::size_t count);
+  void finish_sends();
+
  private:
-  void post();
+  void finish(std::size_t first, std::size_t count);  ///< of all requests
   void communicate();
   void prepare();
   void prepare_partitions();

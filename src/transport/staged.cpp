@@ -1,9 +1,13 @@
 // The transport `staged`: copied to pinned host memory, sent by MPI, copied back. Applications do this if their MPI is
 // not GPU-aware, and it is the reference for one that is. In a build without a GPU the stage is pageable host memory.
 //
-// Every operation has finished when it returns, including its last copy: the next one reuses the stage.
+// Every operation has finished when it returns, including its last copy: the next one reuses the stage. Long
+// messages of send(), receive() and exchange() are sent in pieces, so that copies overlap messages. Those of
+// exchange_in_form(), neighbor exchanges and collectives are sent whole.
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -21,6 +25,19 @@ namespace commlens::transport {
 
 namespace {
 
+/// Long messages are cut into pieces of so many bytes: the copies of one piece overlap the messages of others. To start
+/// a copy costs a GPU as much time as to copy about 100 kB.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+
+std::unique_ptr<device::Event> event_for(const device::Stream& stream, device::Device& device) {
+  return device.event(stream.on_gpu() ? device::Memory::device : device::Memory::host);
+}
+
+void wait_for(device::Event& event) {
+  const InCall call(stream_wait_call);
+  event.wait();
+}
+
 /// Host memory that grows to the largest size requested.
 class Stage {
  public:
@@ -34,9 +51,16 @@ class Stage {
     return buffer_.as<std::byte>();
   }
 
+  /// Recorded after the last copy to or from this half (0 or 1). All streams are of one kind.
+  device::Event& copied(std::size_t half, const device::Stream& stream) {
+    if (!copied_.at(half)) copied_.at(half) = event_for(stream, device_);
+    return *copied_.at(half);
+  }
+
  private:
   device::Device& device_;
   device::Buffer buffer_;
+  std::array<std::unique_ptr<device::Event>, 2> copied_;
 };
 
 /// Of both directions. Used by one operation at a time, of this transport or of those split from it.
@@ -48,7 +72,8 @@ struct Stages {
 };
 
 /// Positions on a stage of the messages of an exchange. Messages with one address have one position, as in the caller's
-/// memory: a window of 64 messages needs the memory of one.
+/// memory: a window of 64 messages needs the memory of one. A copy then writes to the position while an earlier message
+/// is sent from there, which changes nothing: they have the same bytes, as the caller's memory has.
 class Places {
  public:
   explicit Places(const std::vector<Message>& messages) {
@@ -83,9 +108,8 @@ struct StageCopy {
   std::size_t bytes;
 };
 
-/// Messages that are adjacent in both memories are copied at once: to start a copy costs a GPU as much time as to copy
-/// about 100 kB.
-std::vector<StageCopy> copies(const std::vector<Message>& messages, const std::vector<Message>& staged) {
+/// Messages that are adjacent in both memories are copied at once.
+std::vector<StageCopy> copies(std::span<const Message> messages, std::span<const Message> staged) {
   std::vector<StageCopy> copies;
   for (std::size_t i = 0; i < messages.size(); ++i) {
     const StageCopy next{static_cast<std::byte*>(messages[i].data), static_cast<std::byte*>(staged[i].data),
@@ -101,7 +125,84 @@ std::vector<StageCopy> copies(const std::vector<Message>& messages, const std::v
   return copies;
 }
 
-/// `Messages` are those of mpi_calls: one call per message, or one for all.
+/// The messages of one direction that are sent, or received, between two waits, and the copies of their bytes.
+struct Batch {
+  std::vector<StageCopy> copies;
+  std::size_t first = 0;  ///< of its messages
+  std::size_t count = 0;
+};
+
+/// Each batch has as many messages as fit into one piece; there is one if all fit.
+std::vector<Batch> batches(std::span<const Message> messages, std::span<const Message> staged) {
+  std::vector<Batch> batches;
+  for (std::size_t first = 0, count = 0; first < messages.size(); first += count) {
+    std::size_t bytes = messages[first].bytes;
+    for (count = 1; first + count < messages.size(); ++count) {
+      bytes += messages[first + count].bytes;
+      if (bytes > piece_bytes) break;
+    }
+    batches.push_back({copies(messages.subspan(first, count), staged.subspan(first, count)), first, count});
+  }
+  return batches;
+}
+
+/// Non-blocking messages, which overlap the copies of others.
+class PipelinedExchange final : public Exchange {
+ public:
+  PipelinedExchange(device::Device& device, const Communicator& communicator, const std::vector<Message>& sends,
+                    const std::vector<Message>& receives)
+      : device_(device),
+        stage_(device.allocate(device.staging_memory(), Places(sends).total() + Places(receives).total())),
+        staged_sends_(Places(sends).on_stage(sends, stage_.as<std::byte>())),
+        staged_receives_(Places(receives).on_stage(receives, stage_.as<std::byte>() + Places(sends).total())),
+        out_(batches(sends, staged_sends_)),
+        in_(batches(receives, staged_receives_)),
+        messages_(communicator, staged_sends_, staged_receives_) {}
+
+  void start(device::Stream& stream) override {
+    messages_.post_receives();
+    for (std::size_t i = 0; i < std::min(most_ahead, out_.size()); ++i) copy_out(i, stream);
+    for (std::size_t i = 0; i < out_.size(); ++i) {
+      i + 1 < out_.size() ? wait_for(*copied_[i % most_ahead]) : wait_for_stream(stream);
+      messages_.post_sends(out_[i].first, out_[i].count);
+      if (i + most_ahead < out_.size()) copy_out(i + most_ahead, stream);
+    }
+  }
+
+  void finish(device::Stream& stream) override {
+    const bool overlaps = in_.size() > 1;
+    if (!overlaps) messages_.finish();  // one call instead of several
+    for (const Batch& batch : in_) {
+      if (overlaps) messages_.finish_receives(batch.first, batch.count);
+      for (const StageCopy& copy : batch.copies) stream.copy(copy.data, copy.staged, copy.bytes);
+    }
+    if (overlaps && !staged_sends_.empty()) messages_.finish_sends();
+    wait_for_stream(stream);
+  }
+
+ private:
+  /// Batches whose copies are in the stream's queue. A GPU's queue takes about a thousand entries, then the host waits.
+  static constexpr std::size_t most_ahead = 8;
+
+  void copy_out(std::size_t batch, device::Stream& stream) {
+    for (const StageCopy& copy : out_[batch].copies) stream.copy(copy.staged, copy.data, copy.bytes);
+    if (batch + 1 == out_.size()) return;  // start() waits for the stream
+    auto& event = copied_.at(batch % most_ahead);
+    if (!event) event = event_for(stream, device_);
+    stream.record(*event);
+  }
+
+  device::Device& device_;
+  device::Buffer stage_;
+  std::vector<Message> staged_sends_;
+  std::vector<Message> staged_receives_;
+  std::vector<Batch> out_;
+  std::vector<Batch> in_;
+  std::array<std::unique_ptr<device::Event>, most_ahead> copied_;  ///< that of batch i is number i modulo most_ahead
+  mpi_calls::Messages messages_;
+};
+
+/// `Messages` are those of mpi_calls: messages in another form, or one call for all.
 template <class Messages>
 class StagedExchange final : public Exchange {
  public:
@@ -201,12 +302,46 @@ class StagedCollective final : public Exchange {
   MpiCollective messages_;
 };
 
+/// A long message of which MPI has one half of the stage, and the stream the other.
+class Halves {
+ public:
+  Halves(device::Stream& stream, Stage& stage, std::size_t bytes)
+      : stream_(stream),
+        data_(stage.of(2 * piece_bytes)),
+        bytes_(bytes),
+        copied_{stage.copied(0, stream), stage.copied(1, stream)} {}
+
+  [[nodiscard]] std::size_t pieces() const { return (bytes_ + piece_bytes - 1) / piece_bytes; }
+  [[nodiscard]] std::size_t length(std::size_t piece) const {
+    return std::min(piece_bytes, bytes_ - piece * piece_bytes);
+  }
+  [[nodiscard]] std::byte* staged(std::size_t piece) const { return data_ + piece % 2 * piece_bytes; }
+
+  void copy_out(std::size_t piece, const void* data) {
+    stream_.copy(staged(piece), static_cast<const std::byte*>(data) + piece * piece_bytes, length(piece));
+    stream_.record(copied_[piece % 2]);
+  }
+  void copy_in(std::size_t piece, void* data) {
+    stream_.copy(static_cast<std::byte*>(data) + piece * piece_bytes, staged(piece), length(piece));
+    stream_.record(copied_[piece % 2]);
+  }
+  /// Waits for the last copy to or from the half of this piece.
+  void wait(std::size_t piece) { wait_for(copied_[piece % 2]); }
+
+ private:
+  device::Stream& stream_;
+  std::byte* data_;
+  std::size_t bytes_;
+  std::array<std::reference_wrapper<device::Event>, 2> copied_;
+};
+
 class StagedTransport final : public Transport {
  public:
   StagedTransport(Communicator communicator, device::Device& device, std::shared_ptr<Stages> stages)
       : communicator_(std::move(communicator)), device_(device), stages_(std::move(stages)) {}
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {
+    if (bytes > piece_bytes) return send_pieces(data, bytes, to, stream);
     std::byte* stage = stages_->outgoing.of(bytes);
     stream.copy(stage, data, bytes);
     wait_for_stream(stream);
@@ -214,6 +349,7 @@ class StagedTransport final : public Transport {
   }
 
   void receive(void* data, std::size_t bytes, int from, device::Stream& stream) override {
+    if (bytes > piece_bytes) return receive_pieces(data, bytes, from, stream);
     std::byte* stage = stages_->incoming.of(bytes);
     mpi_calls::receive(communicator_, stage, bytes, from);
     stream.copy(data, stage, bytes);
@@ -221,7 +357,8 @@ class StagedTransport final : public Transport {
   }
 
   std::unique_ptr<Exchange> exchange(std::vector<Message> sends, std::vector<Message> receives) override {
-    return std::make_unique<StagedExchange<mpi_calls::Messages>>(device_, communicator_, sends, receives);
+    return std::make_unique<PipelinedExchange>(device_, communicator_, mpi_calls::cut(sends, piece_bytes),
+                                               mpi_calls::cut(receives, piece_bytes));
   }
 
   [[nodiscard]] std::string form_unsupported(const MessageForm& form) const override {
@@ -229,6 +366,7 @@ class StagedTransport final : public Transport {
   }
   std::unique_ptr<Exchange> exchange_in_form(const std::vector<Message>& sends, const std::vector<Message>& receives,
                                              const MessageForm& form) override {
+    if (form.call == CallMode::nonblocking && form.blocks.bytes == 0) return exchange(sends, receives);
     return std::make_unique<StagedExchange<mpi_calls::Messages>>(device_, communicator_, sends, receives, form);
   }
 
@@ -288,6 +426,27 @@ class StagedTransport final : public Transport {
   }
 
  private:
+  void send_pieces(const void* data, std::size_t bytes, int to, device::Stream& stream) {
+    Halves halves(stream, stages_->outgoing, bytes);
+    halves.copy_out(0, data);
+    for (std::size_t piece = 0; piece < halves.pieces(); ++piece) {
+      if (piece + 1 < halves.pieces()) halves.copy_out(piece + 1, data);
+      halves.wait(piece);
+      mpi_calls::send(communicator_, halves.staged(piece), halves.length(piece), to);
+    }
+    wait_for_stream(stream);
+  }
+
+  void receive_pieces(void* data, std::size_t bytes, int from, device::Stream& stream) {
+    Halves halves(stream, stages_->incoming, bytes);
+    for (std::size_t piece = 0; piece < halves.pieces(); ++piece) {
+      halves.wait(piece);
+      mpi_calls::receive(communicator_, halves.staged(piece), halves.length(piece), from);
+      halves.copy_in(piece, data);
+    }
+    wait_for_stream(stream);
+  }
+
   Communicator communicator_;
   device::Device& device_;
   std::shared_ptr<Stages> stages_;

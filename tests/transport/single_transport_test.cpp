@@ -1,4 +1,5 @@
 // What is particular to a single transport.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,12 +25,13 @@ class CountingStream final : public device::Stream {
   }
   void fill(void* data, unsigned char value, std::size_t bytes) override { std::memset(data, value, bytes); }
   void enqueue(std::function<void()> work) override { work(); }
-  void record(device::Event& /*event*/) override {}
+  void record(device::Event& /*event*/) override { copies_at_records.push_back(copies); }
   void wait_for(device::Event& /*event*/) override {}
   [[nodiscard]] bool on_gpu() const override { return false; }
   void* native() override { return nullptr; }
 
   int copies = 0;
+  std::vector<int> copies_at_records;
 };
 
 TEST(All, ComeInTheOrderOfTables) {
@@ -45,6 +47,28 @@ TEST(Mpi, RefusesNeighborsFurtherApartThanAnIntReaches) {
   const auto far = reinterpret_cast<std::uintptr_t>(&here) + (std::uintptr_t{1} << 31) + 1;
   const std::vector<Message> messages{{0, &here, 1}, {0, reinterpret_cast<void*>(far), 1}};
   EXPECT_THROW(transport->neighbor_exchange(messages, messages), Error);
+}
+
+/// Each of them is sent when it is copied, while the next one is copied.
+TEST(Staged, CutsLongMessagesIntoPieces) {
+  if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
+  CountingStream stream;
+  const auto transport = all().at(1).make({world(), this_device(), Memory::host, ""});
+  std::vector<std::uint8_t> out(3 * (std::size_t{1} << 20) + 5);
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint8_t>(i % 251);
+  std::vector<std::uint8_t> in(out.size() + 1, 77);
+  const auto exchange = transport->exchange({{0, out.data(), out.size()}}, {{0, in.data(), out.size()}});
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    stream = {};
+    std::fill(in.begin(), in.end() - 1, 0);
+    exchange->start(stream);
+    EXPECT_EQ(stream.copies, 4);
+    EXPECT_EQ(stream.copies_at_records, (std::vector<int>{1, 2, 3}));
+    exchange->finish(stream);
+    EXPECT_EQ(stream.copies, 8);
+    EXPECT_TRUE(std::equal(out.begin(), out.end(), in.begin()));
+    EXPECT_EQ(in.back(), 77);
+  }
 }
 
 TEST(Staged, CopiesOnceWhatLiesOneBehindTheOther) {

@@ -13,13 +13,14 @@
 namespace commlens::transport {
 namespace {
 
-constexpr std::size_t odd_counts[] = {0, 1, 3, 1000, 65'537};
+/// Of integers of four bytes: staged sends more than 262'144 in pieces.
+constexpr std::size_t odd_counts[] = {0, 1, 3, 1000, 65'537, 262'145};
 
 TEST_P(EveryTransport, SendsRoundARing) {
   const int next = (rank + 1) % ranks;
   const int previous = (rank + ranks - 1) % ranks;
   if (ranks == 1) GTEST_SKIP() << "a blocking send to oneself may wait for ever";
-  for (const std::size_t count : odd_counts) {
+  for (const std::size_t count : {0, 1, 3, 1000, 65'537, 262'144, 262'145, 800'001}) {
     const auto outgoing = uploaded(sequence(count, 1000 * rank));
     const auto incoming = ints(count);
     // The lowest rank receives last, so that no cycle of blocking sends can close.
@@ -84,6 +85,24 @@ TEST_P(EveryTransport, MessagesOfOnePairKeepTheirOrder) {
   exchange->finish(*stream);
   if (rank == 1) {
     EXPECT_EQ(read(into), (std::vector<int>{1, 2, 3, 4, 5}));
+  }
+}
+
+/// As in a window of bandwidth tests.
+TEST_P(EveryTransport, LongMessagesMayHaveOneAddress) {
+  if (ranks < 2) GTEST_SKIP() << "needs a pair";
+  constexpr std::size_t count = 600'001;
+  const auto outgoing = uploaded(sequence(count, 5));
+  const auto incoming = ints(count);
+  std::vector<Message> sends;
+  std::vector<Message> receives;
+  for (int i = 0; i < 5; ++i) {
+    if (rank == 0) sends.push_back({1, outgoing.data(), outgoing.bytes()});
+    if (rank == 1) receives.push_back({0, incoming.data(), incoming.bytes()});
+  }
+  transport->exchange(sends, receives)->run(*stream);
+  if (rank == 1) {
+    EXPECT_EQ(read(incoming), sequence(count, 5));
   }
 }
 

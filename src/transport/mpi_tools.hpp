@@ -13,7 +13,8 @@ namespace commlens::transport {
 /// (libinfinipath).
 class ToolInterface {
  public:
-  /// `level` is MPI's own: Open MPI 4 takes a lower one for that of all its calls, and locks nothing from then on.
+  /// `level`: that of MPI itself, requested or provided. Open MPI 4 takes a lower one for that of all its calls, and
+  /// locks nothing from then on.
   explicit ToolInterface(ThreadLevel level);
   ToolInterface(ToolInterface&&) = delete;
   ~ToolInterface();

@@ -25,8 +25,9 @@ std::vector<std::string> components_of(std::string_view framework, const std::ve
     std::string component = category.substr(framework.size());
     if (component != "base") components.push_back(std::move(component));
   }
-  // Open MPI 5 still has the variables of vader, which is another name of sm.
-  if (std::find(components.begin(), components.end(), "sm") != components.end()) std::erase(components, "vader");
+  // Open MPI 5, which alone has a framework smsc, always has the variables of vader, another name of sm.
+  const bool has_smsc = std::find(categories.begin(), categories.end(), "opal_smsc_base") != categories.end();
+  if (has_smsc) std::erase(components, "vader");
   return components;
 }
 

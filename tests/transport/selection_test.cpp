@@ -23,7 +23,9 @@ TEST(Selection, HasTheComponentsThatAreLeft) {
 }
 
 TEST(Selection, NamesTheSharedMemoryOfOpenMpi5Once) {
-  EXPECT_EQ(components_among({"ompi_pml_ob1", "opal_btl_sm", "opal_btl_vader"}).at("btl"), "sm");
+  EXPECT_EQ(components_among({"ompi_pml_ob1", "opal_btl_sm", "opal_btl_vader", "opal_smsc_base"}).at("btl"), "sm");
+  EXPECT_EQ(components_among({"ompi_pml_ob1", "opal_btl_tcp", "opal_btl_vader", "opal_smsc_base"}).at("btl"), "tcp");
+  EXPECT_EQ(components_among({"ompi_pml_ob1", "opal_btl_vader"}).at("btl"), "vader");
 }
 
 TEST(Selection, IsEmptyWhereTheLibraryDoesNotTell) {

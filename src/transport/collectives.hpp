@@ -60,6 +60,21 @@ ENUM_NAMES(Reduction, {sum, "sum"}, {prod, "prod"}, {min, "min"}, {max, "max"}, 
            {user, "user"}, {band, "band"}, {bor, "bor"}, {bxor, "bxor"}, {land, "land"}, {lor, "lor"}, {lxor, "lxor"});
 
 /// Bit by bit, or logical: of integers only.
+/// Whether once more, on its own result, changes nothing.
+constexpr bool is_idempotent(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::min:
+    case Reduction::max:
+    case Reduction::avg:
+    case Reduction::band:
+    case Reduction::bor:
+    case Reduction::land:
+    case Reduction::lor:
+      return true;
+    default:
+      return false;
+  }
+}
 constexpr bool is_of_bits(Reduction reduction) { return reduction >= Reduction::band; }
 
 /// How elements are divided into blocks where ranks may have different numbers: `count` each; 0 at the first rank up to

@@ -103,7 +103,7 @@ std::vector<Started> gather_scatter() {
             });
 }
 
-const std::string ones = "the gather-scatter of ones gives [0-9.e+-]+ at node [0-9]+, which [248] elements have";
+const std::string ones = "the gather-scatter of ones gives -?[0-9.e+na-]+ at node [0-9]+, which [248] elements have";
 
 std::vector<Started> bp5() {
   const std::string sums = "(b - A x differs from the residual of the iteration by|" + ones + ")";

@@ -111,21 +111,6 @@ std::size_t exact_sums(const Collective& collective) {
   return sums;
 }
 
-bool is_idempotent(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::min:
-    case Reduction::max:
-    case Reduction::avg:
-    case Reduction::band:
-    case Reduction::bor:
-    case Reduction::land:
-    case Reduction::lor:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Every byte, or every number, is made to differ from the result.
 void poison(device::Stream& stream, const Collective& collective, std::size_t round) {
   const std::size_t size = size_of(collective.type);

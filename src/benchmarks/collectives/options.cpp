@@ -110,9 +110,11 @@ void CollectiveOptions::resolve(int ranks) {
     throw UsageError("compute", std::string(name(*compute)),
                      "a blocking call leaves no time for it: use --call nonblocking");
   }
-  if (compute && in_place && (operation->reduces || !operation->repeats_in_place)) {
+  const bool keeps_input =
+      operation->reduces ? is_idempotent(reduction.value_or(Reduction::sum)) : operation->repeats_in_place;
+  if (compute && in_place && !keeps_input) {
     throw UsageError("compute", std::string(name(*compute)),
-                     "it takes many operations on one input, which each changes in place: add --out-of-place");
+                     "its operations have one input, which each of them overwrites in place: add --out-of-place");
   }
   if (operation->of_neighbors) resolve_grid(std::max(ranks, 1));
   if (has_data()) resolve_sizes(ranks);

@@ -77,7 +77,7 @@ struct BenchmarkDescription {
   bool divides_work = false;                    ///< the ranks divide the work of one problem: tables of --scaling
   std::vector<measure::ClassicLayout> classic;  ///< how --format osu and dftfe print it
   bool communicates_in_threads = false;         ///< MPI is asked for MPI_THREAD_MULTIPLE, and may provide less
-  bool measures_mpi_init = false;               ///< which is to take what it takes in an application
+  bool measures_mpi_init = false;               ///< nothing that makes it faster may come before it
 
   [[nodiscard]] std::unique_ptr<Benchmark> make() const { return maker(*this); }
   /// With all parameters that `options` can have.

@@ -28,8 +28,8 @@ constexpr double noticeable_cores = 0.1;  ///< kept busy by others: below it nob
 constexpr double least_share = 0.05;      ///< of a core, for a program to be named
 constexpr std::size_t most_programs = 3;
 constexpr double unknown = -1;
-/// Of what was not looked at, before nodes are looked at: most of them then have had their time (ReadingBudget), and
-/// the exchanges between their ranks stay below a thousandth of the time.
+/// Nodes are read when at least so much time has passed since the last reading. The exchanges that this takes then stay
+/// below a thousandth of the time.
 constexpr double least_of_nodes_s = 0.05;
 
 double seconds_between(std::chrono::steady_clock::time_point begin, std::chrono::steady_clock::time_point end) {
@@ -43,8 +43,8 @@ ReadingBudget::Clock::duration processor_time() {
   return std::chrono::microseconds(static_cast<std::int64_t>(1e6 / CLOCKS_PER_SEC * static_cast<double>(std::clock())));
 }
 
-/// Of a file of a process; empty where it cannot be read: the process may have ended. Without a stream, which takes as
-/// long again, as there is one of each process.
+/// The content of a file of a process; empty if it cannot be read, as after the process has ended. A stream would take
+/// twice as long.
 std::string content_of(const std::filesystem::path& file) {
   std::array<char, 4096> text{};
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);

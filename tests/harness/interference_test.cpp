@@ -65,6 +65,18 @@ TEST(ProcessTime, NoByteReachesTheTerminalAsACommand) {
   EXPECT_EQ(process_time(process_line("\x1b[2Jx\n", 1, 1, 0), 100)->name, "[2Jx");
 }
 
+/// Its 22nd field after the state is a limit of memory: 2^64 - 1 where there is none.
+TEST(ProcessTime, HasFieldsBehindALimitThatNoSignedNumberHolds) {
+  std::string text = "42 (x) R";
+  for (int field = 1; field <= 40; ++field) {
+    text += field == 22 ? " 18446744073709551615" : field == 5 ? " -1" : " " + std::to_string(field);
+  }
+  const auto time = process_time(text, 1);
+  ASSERT_TRUE(time);
+  EXPECT_DOUBLE_EQ(time->used_s, 11 + 12);
+  EXPECT_EQ(time->core, 36);
+}
+
 TEST(ProcessTime, IsUnknownWhereTheTextIsCutShort) {
   for (const std::string text : {"", "42", "42 (x", "42 )(", "42 (x) R 1 2 3"}) EXPECT_FALSE(process_time(text, 100));
 }

@@ -45,8 +45,8 @@ Commlens = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def pytest_collection_finish() -> None:
-    """The modules and tests stay until the end, and pictures are full of cycles: the collector of
-    garbage took a tenth of the time."""
+    """Modules and tests stay until the end, and pictures are full of cycles: the garbage collector
+    took a tenth of the time."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
 

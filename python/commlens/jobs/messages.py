@@ -58,14 +58,15 @@ class Death:
     process: int | None = field(default=None, compare=False)  # where it reports that, and no rank
 
     def with_rank(self, start: Start | None) -> Death:
-        """The same with the rank of the process, where the launcher reports only that."""
+        """Adds the rank where the launcher reports only the process."""
         if self.rank is not None or start is None:
             return self
         host = self.node.partition(".")[0]
         ranks = (
             place.rank
             for place, process in zip(start.placement, start.processes)
-            if process == self.process and place.host.partition(".")[0] == host
+            if process == self.process
+            and (start.nodes == 1 or place.host.partition(".")[0] == host)
         )
         return replace(self, rank=next(ranks, None))
 

@@ -20,7 +20,7 @@ from commlens.jobs.messages import (
 from conftest import captured
 from record_helpers import parsed
 from run_helpers import cases
-from sample_records import make_record
+from sample_records import make_record, placement
 
 
 def filtered(kind: type[Filter], text: str, chunk: int = 7) -> Filter:
@@ -56,15 +56,20 @@ def test_mpichs_box_becomes_a_fact(name: str, number: int) -> None:
 
 
 def test_the_record_has_the_rank_of_a_process() -> None:
-    (record,) = parsed(make_record(ranks=3, processes=[4801, 4802, 17]))
-    hosts = [place.host for place in record.start.placement]
-    assert hosts == ["node"] * 3
+    places = placement(["other", "node.cluster", "node.cluster"])
+    (record,) = parsed(make_record(ranks=3, nodes=2, placement=places, processes=[4802, 17, 4802]))
     log = captured("mpich-kill")
     died = death(log, 9)
     assert died is not None and died.with_rank(None) == Death(None, 9)
-    assert died.with_rank(record.start) == Death(1, 9)
+    assert died.with_rank(record.start) == Death(2, 9)
     elsewhere = death(log.replace("AT node", "AT node2"), 9)
     assert elsewhere is not None and elsewhere.with_rank(record.start) == Death(None, 9)
+
+
+def test_a_single_node_may_have_any_name() -> None:
+    (record,) = parsed(make_record(ranks=2, processes=[4801, 4802]))
+    died = death(captured("mpich-kill").replace("AT node", "AT 10.0.0.1"), 9)
+    assert died is not None and died.with_rank(record.start) == Death(1, 9)
 
 
 @pytest.mark.parametrize(("said", "why"), cases("why MPICH's launcher starts nothing"))

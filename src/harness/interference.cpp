@@ -43,8 +43,8 @@ ReadingBudget::Clock::duration processor_time() {
   return std::chrono::microseconds(static_cast<std::int64_t>(1e6 / CLOCKS_PER_SEC * static_cast<double>(std::clock())));
 }
 
-/// The content of a file of a process; empty if it cannot be read, as after the process has ended. A stream would take
-/// twice as long.
+/// The content of a file of a process; empty if it cannot be read, as after the process has ended. Without a stream:
+/// there is a file of each process.
 std::string content_of(const std::filesystem::path& file) {
   std::array<char, 4096> text{};
   const int descriptor = open(file.c_str(), O_RDONLY | O_CLOEXEC);

@@ -76,7 +76,7 @@ struct Start {
   std::vector<std::string> transports;  ///< of this build, in the order in which they are shown
   std::size_t records = 0;              ///< that are written where no rank ends early
   std::vector<Placement> placement;
-  std::vector<int> processes;      ///< their numbers on their nodes, by rank
+  std::vector<int> processes;      ///< their IDs on their nodes, by rank
   std::vector<std::string> notes;  ///< what was chosen where the user left it open
   std::map<std::string, std::string> versions;
   std::map<std::string, std::string> environment;

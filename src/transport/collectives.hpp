@@ -59,7 +59,6 @@ enum class Reduction { sum, prod, min, max, avg, premulsum, user, band, bor, bxo
 ENUM_NAMES(Reduction, {sum, "sum"}, {prod, "prod"}, {min, "min"}, {max, "max"}, {avg, "avg"}, {premulsum, "premulsum"},
            {user, "user"}, {band, "band"}, {bor, "bor"}, {bxor, "bxor"}, {land, "land"}, {lor, "lor"}, {lxor, "lxor"});
 
-/// Bit by bit, or logical: of integers only.
 /// Whether once more, on its own result, changes nothing.
 constexpr bool is_idempotent(Reduction reduction) {
   switch (reduction) {
@@ -75,6 +74,7 @@ constexpr bool is_idempotent(Reduction reduction) {
       return false;
   }
 }
+/// Bit by bit, or logical: of integers only.
 constexpr bool is_of_bits(Reduction reduction) { return reduction >= Reduction::band; }
 
 /// How elements are divided into blocks where ranks may have different numbers: `count` each; 0 at the first rank up to

@@ -3,8 +3,8 @@
 #include <mpi.h>
 
 #include <array>
-
-#include "transport/selection.hpp"
+#include <iterator>
+#include <regex>
 
 namespace commlens::transport {
 
@@ -54,6 +54,13 @@ std::string ToolInterface::value_of(const std::string& variable) const {
   const int status = MPI_T_cvar_read(handle, &value);
   MPI_T_cvar_handle_free(&handle);
   return status == MPI_SUCCESS ? named_value(description.data(), value) : "";
+}
+
+std::string named_value(const std::string& description, int value) {
+  static const std::regex line(R"((?:^|\n)(\w+)\s+- )");
+  auto name = std::sregex_iterator(description.begin(), description.end(), line);
+  for (; name != std::sregex_iterator() && value > 0; ++name) --value;
+  return name == std::sregex_iterator() || value < 0 ? "" : (*name)[1].str();
 }
 
 }  // namespace commlens::transport

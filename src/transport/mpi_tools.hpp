@@ -9,8 +9,8 @@
 namespace commlens::transport {
 
 /// The tool interface from its initialisation to its end; several may exist at a time. Open MPI 4 loads all components
-/// for it, and again for MPI_Init unless it still exists then: 0.2 s where one of them waits for hardware
-/// (libinfinipath).
+/// for it. If it exists when MPI_Init is called, they are not loaded a second time, which takes 0.2 s where one of them
+/// waits for hardware (libinfinipath).
 class ToolInterface {
  public:
   /// `level`: that of MPI itself, requested or provided. Open MPI 4 takes a lower one for that of all its calls, and
@@ -27,5 +27,8 @@ class ToolInterface {
  private:
   bool is_usable_;
 };
+
+/// The name of a value of a variable of MPICH, which has lines "name - what it does" in their order in its description.
+std::string named_value(const std::string& description, int value);
 
 }  // namespace commlens::transport

@@ -100,13 +100,6 @@ std::string netmod_in(const std::string& version, const Selection& below) {
   return below.contains("ucx") ? "ucx" : "ofi";
 }
 
-std::string named_value(const std::string& description, int value) {
-  static const std::regex line(R"((?:^|\n)(\w+)\s+- )");
-  auto name = std::sregex_iterator(description.begin(), description.end(), line);
-  for (; name != std::sregex_iterator() && value > 0; ++name) --value;
-  return name == std::sregex_iterator() || value < 0 ? "" : (*name)[1].str();
-}
-
 Selection selected(const std::string& collective) {
   Selection selection = components();
   if (const std::string lanes = UcxLog::lanes(); !lanes.empty()) selection["ucx"] = lanes;

@@ -23,8 +23,6 @@ Selection components_among(const std::vector<std::string>& categories);
 /// Of MPICH, whose version names the network modules that it was built with. One of several that is at work has opened
 /// endpoints of UCX or a fabric, which `below` has.
 std::string netmod_in(const std::string& version, const Selection& below);
-/// The name of a value of a variable of MPICH, which has lines "name - what it does" in their order in its description.
-std::string named_value(const std::string& description, int value);
 
 /// Whether an MPI function is a blocking collective: those have algorithms.
 bool is_collective(const std::string& function);

@@ -2,8 +2,8 @@
 // not GPU-aware, and it is the reference for one that is. In a build without a GPU the stage is pageable host memory.
 //
 // Every operation has finished when it returns, including its last copy: the next one reuses the stage. Long
-// messages of send(), receive() and exchange() are sent in pieces, so that copies overlap messages. Those of
-// exchange_in_form(), neighbor exchanges and collectives are sent whole.
+// messages are sent in pieces: one is copied while MPI sends another. Persistent messages, blocking ones of an
+// exchange, those in blocks, neighbor exchanges and collectives are sent whole.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -25,8 +25,7 @@ namespace commlens::transport {
 
 namespace {
 
-/// Long messages are cut into pieces of so many bytes: the copies of one piece overlap the messages of others. To start
-/// a copy costs a GPU as much time as to copy about 100 kB.
+/// Of a piece of a long message. To start a copy costs a GPU as much time as to copy about 100 kB.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 
 std::unique_ptr<device::Event> event_for(const device::Stream& stream, device::Device& device) {
@@ -101,6 +100,18 @@ class Places {
   std::size_t total_ = 0;
 };
 
+/// The messages of an exchange on a stage of their own.
+struct StagedMessages {
+  StagedMessages(device::Device& device, const std::vector<Message>& to_send, const std::vector<Message>& to_receive)
+      : stage(device.allocate(device.staging_memory(), Places(to_send).total() + Places(to_receive).total())),
+        sends(Places(to_send).on_stage(to_send, stage.as<std::byte>())),
+        receives(Places(to_receive).on_stage(to_receive, stage.as<std::byte>() + Places(to_send).total())) {}
+
+  device::Buffer stage;
+  std::vector<Message> sends;
+  std::vector<Message> receives;
+};
+
 /// Between the caller's memory and the stage.
 struct StageCopy {
   std::byte* data;
@@ -146,18 +157,16 @@ std::vector<Batch> batches(std::span<const Message> messages, std::span<const Me
   return batches;
 }
 
-/// Non-blocking messages, which overlap the copies of others.
+/// Non-blocking messages, of which some are copied while MPI sends or receives others.
 class PipelinedExchange final : public Exchange {
  public:
   PipelinedExchange(device::Device& device, const Communicator& communicator, const std::vector<Message>& sends,
                     const std::vector<Message>& receives)
       : device_(device),
-        stage_(device.allocate(device.staging_memory(), Places(sends).total() + Places(receives).total())),
-        staged_sends_(Places(sends).on_stage(sends, stage_.as<std::byte>())),
-        staged_receives_(Places(receives).on_stage(receives, stage_.as<std::byte>() + Places(sends).total())),
-        out_(batches(sends, staged_sends_)),
-        in_(batches(receives, staged_receives_)),
-        messages_(communicator, staged_sends_, staged_receives_) {}
+        staged_(device, sends, receives),
+        out_(batches(sends, staged_.sends)),
+        in_(batches(receives, staged_.receives)),
+        messages_(communicator, staged_.sends, staged_.receives) {}
 
   void start(device::Stream& stream) override {
     messages_.post_receives();
@@ -176,7 +185,7 @@ class PipelinedExchange final : public Exchange {
       if (overlaps) messages_.finish_receives(batch.first, batch.count);
       for (const StageCopy& copy : batch.copies) stream.copy(copy.data, copy.staged, copy.bytes);
     }
-    if (overlaps && !staged_sends_.empty()) messages_.finish_sends();
+    if (overlaps && !staged_.sends.empty()) messages_.finish_sends();
     wait_for_stream(stream);
   }
 
@@ -193,9 +202,7 @@ class PipelinedExchange final : public Exchange {
   }
 
   device::Device& device_;
-  device::Buffer stage_;
-  std::vector<Message> staged_sends_;
-  std::vector<Message> staged_receives_;
+  StagedMessages staged_;
   std::vector<Batch> out_;
   std::vector<Batch> in_;
   std::array<std::unique_ptr<device::Event>, most_ahead> copied_;  ///< that of batch i is number i modulo most_ahead
@@ -209,12 +216,10 @@ class StagedExchange final : public Exchange {
   template <class... Form>
   StagedExchange(device::Device& device, const Communicator& communicator, const std::vector<Message>& sends,
                  const std::vector<Message>& receives, const Form&... form)
-      : stage_(device.allocate(device.staging_memory(), Places(sends).total() + Places(receives).total())),
-        staged_sends_(Places(sends).on_stage(sends, stage_.as<std::byte>())),
-        staged_receives_(Places(receives).on_stage(receives, stage_.as<std::byte>() + Places(sends).total())),
-        out_(copies(sends, staged_sends_)),
-        in_(copies(receives, staged_receives_)),
-        messages_(communicator, staged_sends_, staged_receives_, form...) {}
+      : staged_(device, sends, receives),
+        out_(copies(sends, staged_.sends)),
+        in_(copies(receives, staged_.receives)),
+        messages_(communicator, staged_.sends, staged_.receives, form...) {}
 
   void start(device::Stream& stream) override {
     for (const StageCopy& copy : out_) stream.copy(copy.staged, copy.data, copy.bytes);
@@ -229,9 +234,7 @@ class StagedExchange final : public Exchange {
   }
 
  private:
-  device::Buffer stage_;
-  std::vector<Message> staged_sends_;
-  std::vector<Message> staged_receives_;
+  StagedMessages staged_;
   std::vector<StageCopy> out_;
   std::vector<StageCopy> in_;
   Messages messages_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/call_stack.hpp"
+#include "transport/mpi_tools.hpp"
 #include "transport/ucx_log.hpp"
 
 namespace commlens::transport {

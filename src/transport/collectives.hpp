@@ -13,6 +13,7 @@
 
 #include "base/enum_names.hpp"
 #include "device/data_type.hpp"
+#include "device/function.hpp"
 #include "transport/grid.hpp"
 
 namespace commlens::transport {
@@ -75,7 +76,7 @@ constexpr bool is_idempotent(Reduction reduction) {
   }
 }
 /// Bit by bit, or logical: of integers only.
-constexpr bool is_of_bits(Reduction reduction) { return reduction >= Reduction::band; }
+COMMLENS_FUNCTION constexpr bool is_of_bits(Reduction reduction) { return reduction >= Reduction::band; }
 
 /// How elements are divided into blocks where ranks may have different numbers: `count` each; 0 at the first rank up to
 /// twice as many at the last; or none at every other rank.

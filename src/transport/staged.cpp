@@ -26,7 +26,7 @@ namespace commlens::transport {
 namespace {
 
 /// Of a piece of a long message. To start a copy costs a GPU as much time as to copy about 100 kB.
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = std::size_t{2} << 20;
 
 std::unique_ptr<device::Event> event_for(const device::Stream& stream, device::Device& device) {
   return device.event(stream.on_gpu() ? device::Memory::device : device::Memory::host);

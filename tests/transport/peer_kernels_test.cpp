@@ -4,15 +4,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <thread>
 #include <vector>
 
-#include "device/operations.hpp"
+#include "device/data_type.hpp"
+#include "device/small_float.hpp"
+#include "transport/collectives.hpp"
+#include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
-#include "transport/peer/sum_kernels.hpp"
+#include "transport/peer/reduction_kernels.hpp"
 
 namespace commlens::transport::peer::gpu {
 namespace {
@@ -90,31 +95,83 @@ class PeerKernels : public testing::TestWithParam<int> {
     });
   }
 
-  /// Whole numbers, so that sums are exact.
+  /// Whole numbers, so that results are exact, also of 16 bits.
   template <class Element>
-  void sum(std::size_t count, bool in_place, bool at_once, std::size_t offset) {
-    const auto value = [](int rank, std::size_t i) {
-      return static_cast<Element>((i * static_cast<std::size_t>(rank + 1) + static_cast<std::size_t>(rank)) % 1000);
-    };
+  static Element value(int rank, std::size_t i) {
+    return static_cast<Element>((i * static_cast<std::size_t>(rank + 1) + static_cast<std::size_t>(rank)) % 30);
+  }
+
+  template <class Element>
+  static Element expected(int first, int last, std::size_t i, Combiner combine) {
+    auto result = value<Element>(first, i);
+    for (int rank = first + 1; rank <= last; ++rank) result = combine(result, value<Element>(rank, i));
+    return result;
+  }
+
+  /// Each rank fills its input, calls `reduce` with it and an output, and looks for the results of `share_of(rank)`
+  /// there, and for what is written around them. In place only if each rank writes what it alone reads.
+  template <class Element, class Reduce, class ShareOf>
+  void reduce(std::size_t count, bool in_place, std::size_t offset, Combiner combine, Reduce reduce, ShareOf share_of) {
     on_all([&](const Links& links) {
       auto* input = reinterpret_cast<Element*>(links.arenas[links.rank] + offset);
       auto* output = in_place ? input : input + arena_bytes / 2 / sizeof(Element);
-      for (std::size_t i = 0; i < count; ++i) input[i] = value(links.rank, i);
-      constexpr unsigned blocks = 3;
-      Arrays arrays[blocks];
-      emulated::launch(blocks, threads, [&] {
-        if (at_once) sum_at_once(links, input, output, count, device::Sum());
-        if (!at_once) sum_in_shares(links, input, output, count, device::Sum(), arrays[blockIdx.x]);
-      });
-      std::size_t right = 0;
-      for (bool equal = true; equal && right < count; right += equal ? 1 : 0) {
-        Element expected = 0;
-        for (int rank = 0; rank < links.ranks; ++rank) expected += value(rank, right);
-        equal = output[right] == expected;
+      if (!in_place) std::memset(static_cast<void*>(output), 0, (count + 1) * sizeof(Element));
+      for (std::size_t i = 0; i < count; ++i) input[i] = value<Element>(links.rank, i);
+      input[count] = Element(0);
+      reduce(links, input, output);
+      const Share share = share_of(links.rank);
+      for (std::size_t i = 0; i < share.count; ++i) {
+        const auto wanted = expected<Element>(share.first, share.last, share.input + i, combine);
+        if (output[share.output + i] == wanted) continue;
+        ADD_FAILURE() << "element " << i << " of " << share.count << ", in place " << in_place << ", offset " << offset;
+        break;
       }
-      EXPECT_EQ(right, count) << "at once " << at_once << ", in place " << in_place << ", offset " << offset;
+      EXPECT_EQ(output[share.output + share.count], Element(0)) << "written behind the results";
       emulated::launch(1, threads + most_ranks, [&] { synchronize_ranks(links); });  // before others write new inputs
     });
+  }
+
+  template <class Element>
+  void allreduce_at_once(std::size_t count, bool in_place, std::size_t offset, Combiner combine) {
+    reduce<Element>(
+        count, in_place, offset, combine,
+        [&](const Links& links, const Element* input, Element* output) {
+          emulated::launch(3, threads, [&] { reduce_at_once(links, input, output, count, combine); });
+        },
+        [&](int) { return Share{.last = ranks - 1, .count = count}; });
+  }
+
+  template <class Element, class ShareOf>
+  static auto in_shares(Combiner combine, ShareOf share_of) {
+    return [=](const Links& links, const Element* input, Element* output) {
+      constexpr unsigned blocks = 3;
+      Arrays arrays[blocks];
+      emulated::launch(blocks, threads,
+                       [&] { reduce_share(links, input, output, share_of(links.rank), combine, arrays[blockIdx.x]); });
+    };
+  }
+
+  /// The shares are odd: begins and lengths are no multiples of a pack.
+  template <class Element>
+  void allreduce_in_shares(std::size_t count, bool in_place, std::size_t offset, Combiner combine) {
+    const auto part = [n = static_cast<std::size_t>(ranks), last = ranks - 1, count](int rank) {
+      const auto first = count * static_cast<std::size_t>(rank) / n;
+      const auto end = count * static_cast<std::size_t>(rank + 1) / n;
+      return Share{.last = last, .input = first, .count = end - first, .output = first, .to_all = true};
+    };
+    reduce<Element>(count, in_place, offset, combine, in_shares<Element>(combine, part),
+                    [&](int) { return Share{.last = ranks - 1, .count = count}; });
+  }
+
+  /// Of the inputs of some ranks, other elements on each rank, and on one rank nothing.
+  template <class Element>
+  void reduce_some(std::size_t count, std::size_t offset, Combiner combine) {
+    const auto share = [=](int rank) {
+      const auto from = static_cast<std::size_t>(rank);
+      return Share{.first = rank / 2, .last = rank, .input = 3 * from, .count = rank == 1 ? 0 : count, .output = from};
+    };
+    reduce<Element>(count + 3 * static_cast<std::size_t>(ranks), false, offset, combine,
+                    in_shares<Element>(combine, share), share);
   }
 
   const int ranks = GetParam();
@@ -177,22 +234,47 @@ TEST_P(PeerKernels, CountChunksAnewForEachMessage) {
   }
 }
 
-TEST_P(PeerKernels, SumAtOnce) {
+constexpr Combiner sum{Reduction::sum};
+
+TEST_P(PeerKernels, CombineAtOnce) {
   for (const std::size_t count : {1U, 2U, 7U, 1000U}) {
     for (const bool in_place : {false, true}) {
-      sum<int>(count, in_place, true, 0);
-      sum<double>(count, in_place, true, 8);
+      allreduce_at_once<int>(count, in_place, 0, sum);
+      allreduce_at_once<double>(count, in_place, 8, {Reduction::max});
     }
   }
 }
 
-TEST_P(PeerKernels, SumInShares) {
+TEST_P(PeerKernels, CombineInShares) {
   for (const std::size_t count : {1U, 5U, 1003U}) {
     for (const bool in_place : {false, true}) {
-      sum<int>(count, in_place, false, 4);
-      sum<float>(count, in_place, false, 0);
-      sum<double>(count, in_place, false, 8);
+      allreduce_in_shares<int>(count, in_place, 4, sum);
+      allreduce_in_shares<float>(count, in_place, 0, sum);
+      allreduce_in_shares<double>(count, in_place, 8, sum);
+      allreduce_in_shares<Half>(count, in_place, 2, sum);
     }
+  }
+}
+
+TEST_P(PeerKernels, CombineTheInputsOfSomeRanks) {
+  for (const std::size_t count : {1U, 16U, 1003U}) {
+    reduce_some<std::int8_t>(count, 0, sum);
+    reduce_some<std::int64_t>(count, 8, {Reduction::min});
+    reduce_some<float>(count, 0, {Reduction::prod});
+  }
+}
+
+TEST_P(PeerKernels, CombineByEveryReduction) {
+  for (int reduction = 0; reduction <= static_cast<int>(Reduction::lxor); ++reduction) {
+    const auto which = static_cast<Reduction>(reduction);
+    if (!combining_unsupported(DataType::i32, which).empty()) continue;
+    const int a = 6;
+    const int b = 3;
+    static const std::map<Reduction, int> results{
+        {Reduction::sum, 9}, {Reduction::prod, 18}, {Reduction::min, 3},  {Reduction::max, 6}, {Reduction::band, 2},
+        {Reduction::bor, 7}, {Reduction::bxor, 5},  {Reduction::land, 1}, {Reduction::lor, 1}, {Reduction::lxor, 0}};
+    EXPECT_EQ(Combiner{which}(a, b), results.at(which)) << name(which);
+    allreduce_at_once<int>(5, false, 0, {which});
   }
 }
 

@@ -65,7 +65,7 @@ TEST(Mpi, RefusesNeighborsFurtherApartThanAnIntReaches) {
 TEST(Staged, SendsPiecesOfALongMessageWhileOthersAreCopied) {
   if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
   const auto transport = all().at(1).make({world(), this_device(), Memory::host, ""});
-  std::vector<std::uint8_t> out(10 * (std::size_t{1} << 20) + 5);
+  std::vector<std::uint8_t> out(10 * (std::size_t{2} << 20) + 5);
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint8_t>(i % 251);
   std::vector<std::uint8_t> in(out.size() + 1, 77);
   const auto exchange = transport->exchange({{0, out.data(), out.size()}}, {{0, in.data(), out.size()}});

@@ -38,7 +38,7 @@ struct Ring {
 
 class StreamOrder : public EveryTransport {
  protected:
-  static constexpr std::size_t count = 300'001;  // staged sends it in pieces
+  static constexpr std::size_t count = 600'001;  // staged sends it in pieces
 
   static std::vector<int> multiples(int factor, int first) {
     std::vector<int> values = sequence(count, first);

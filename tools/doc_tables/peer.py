@@ -1,4 +1,4 @@
-"""The transport without a library beside MPI's, on a host."""
+"""The transport without a library beside the others, on a host and between GPUs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from statistics import median
 from commlens.base.text import format_bytes
 from commlens.model import Record
 from doc_tables import Row, table
-from doc_tables.source import records, value
+from doc_tables.source import NOTHING, find, records, value
+from doc_tables.source import median as figure
 
 _TRANSPORTS = ("mpi", "peer")
 _COLUMNS = (  # benchmark, timing, what the head says
@@ -44,3 +45,35 @@ def _of_launches(
         if (record.benchmark, record.transport) == (benchmark, transport)
         and (record.harness.timing, record.parameters["bytes"]) == (timing, size)
     )
+
+
+_BETWEEN_GPUS = {  # benchmark, type: in the table
+    ("latency", None): "latency_us",
+    ("bandwidth", None): "bandwidth_GBps",
+    ("allreduce", "f32"): "time_us",
+    ("reduce", "f32"): "time_us",
+    ("reduce-scatter", "f32"): "time_us",
+    ("alltoall", "u8"): "time_us",
+    ("allgather", "u8"): "time_us",
+    ("shift", "u8"): "time_us",
+}
+
+
+@table
+def peer_gpus() -> list[Row]:
+    """NCCL's figure, then that of peer."""
+    pool = records("h200-x2/peer")
+    head: Row = ["size"]
+    for benchmark, _ in _BETWEEN_GPUS:
+        head.append(f"{benchmark}{', GB/s' if benchmark == 'bandwidth' else ', µs'}")
+    rows: list[Row] = [head]
+    for size in sorted({int(str(record.parameters["bytes"])) for record in pool}):
+        row: Row = [format_bytes(size)]
+        for (benchmark, dtype), metric in _BETWEEN_GPUS.items():
+            wanted = {"bytes": size, **({"dtype": dtype} if dtype else {})}
+            same = [record for record in pool if record.benchmark == benchmark]
+            found = [find(same, transport=name, **wanted) for name in ("ccl", "peer")]
+            cell = " / ".join(figure(record, metric) for record in found)
+            row.append(cell if all(found) else NOTHING)
+        rows.append(row)
+    return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from statistics import median
 from typing import Any
 
@@ -57,29 +58,61 @@ def peers_osu_allreduce() -> list[Row]:
     return _osu("allreduce")
 
 
-@table
-def peers_osu_collectives() -> list[Row]:
-    """The median ratio over the sizes, and the least and the largest, by ranks."""
-    ratios: dict[str, dict[str, list[float]]] = {}
-    for run in json_file("peers-osu-collectives.json"):
+def _osu_collectives(file: str, without: Container[str] = ()) -> list[Row]:
+    """The median ratio over the sizes, the least and the largest, by ranks."""
+    cases: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    for run in json_file(file):
         words = run["command"]
         operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
+        if operation in without:
+            continue
         sizes = "from 16 KiB" if "16K:" in words[words.index("--bytes") + 1] else "to 8 KiB"
-        column = ratios.setdefault(f"{ranks} ranks, {sizes}", {})
-        column.setdefault(operation, []).extend(case["ratio"] for case in run["cases"])
-    columns = sorted(ratios, key=lambda name: (name[0], name.endswith("16 KiB")))
+        column = cases.setdefault(f"{ranks} ranks, {sizes}", {})
+        column.setdefault(operation, []).extend(run["cases"])
+    columns = sorted(cases, key=lambda name: (name[0], name.endswith("16 KiB")))
 
     def cell(column: str, operation: str) -> str:
-        values = ratios[column].get(operation)
-        if not values:
+        ratios = [case["ratio"] for case in cases[column].get(operation, [])]
+        if not ratios:
             return NOTHING
-        return f"{median(values):.2f} ({min(values):.2f} to {max(values):.2f})"
+        return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
-    operations = dict.fromkeys(name for column in ratios.values() for name in column)
+    operations = dict.fromkeys(name for column in cases.values() for name in column)
     return [
         ["operation", *columns],
         *([name, *(cell(column, name) for column in columns)] for name in operations),
     ]
+
+
+@table
+def peers_osu_collectives() -> list[Row]:
+    """A rank on a core of its own."""
+    return _osu_collectives("h200-x2/peers-osu-collectives.json")
+
+
+@table
+def peers_osu_collectives_two_cores() -> list[Row]:
+    """What was not measured there."""
+    there = json_file("h200-x2/peers-osu-collectives.json")
+    words = [run["command"] for run in there]
+    return _osu_collectives(
+        "peers-osu-collectives.json", {each[each.index("--run") + 1] for each in words}
+    )
+
+
+@table
+def peers_osu_collectives_decided() -> list[Row]:
+    """Cases that are slower than OSU's by more than 3%, as far as decided."""
+    rows: list[Row] = [["operation", "ranks", "size", "OSU, µs", "ratio (interval)"]]
+    for run in json_file("h200-x2/peers-osu-collectives.json"):
+        words = run["command"]
+        operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
+        rows += [
+            [operation, ranks, _size(case), f"{case['baseline_median']:.4g}", _ratio(case)]
+            for case in run["cases"]
+            if case["verdict"] == "slower"
+        ]
+    return rows
 
 
 @table

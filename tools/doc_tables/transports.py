@@ -95,3 +95,19 @@ def _ceiling(benchmark: str, metric: str, wanted: dict[str, object]) -> str:
     pool = records(f"h200-x2/{benchmark}-ucx")
     record = next((record for record in pool if record.ceilings and find([record], **wanted)), None)
     return f"{record.ceilings[0].metrics[metric]:.4g}" if record else NOTHING
+
+
+@table
+def staged_pieces() -> list[Row]:
+    sizes = {"latency": (1, 4, 16, 64), "bandwidth": (1, 4, 16)}  # MiB
+    rows: list[Row] = [
+        ["pieces", *(f"{name} {n} MiB" for name, all_n in sizes.items() for n in all_n)]
+    ]
+    for piece in ("128 KiB", "256 KiB", "512 KiB", "1 MiB", "2 MiB", "4 MiB", "whole"):
+        pool = records(f"h200-x2/staged-pieces-{piece.replace(' ', '')}")
+        row: Row = [piece]
+        for name, metric in (("latency", "latency_us"), ("bandwidth", "bandwidth_GBps")):
+            same = [record for record in pool if record.benchmark == name]
+            row += [median(find(same, bytes=n << 20), metric) for n in sizes[name]]
+        rows.append(row)
+    return rows

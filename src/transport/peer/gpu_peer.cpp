@@ -18,8 +18,7 @@
 #include "transport/peer/message_kernels.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
-#include "transport/peer/sum_kernels.hpp"
-#include "transport/peer/sums.hpp"
+#include "transport/peer/reduction_kernels.hpp"
 
 namespace commlens::transport::peer {
 
@@ -57,19 +56,19 @@ __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
 
 __global__ void synchronize_ranks(const gpuGridConstant Links links) { gpu::synchronize_ranks(links); }
 
-template <class Element, class Operation>
+template <class Element>
 __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
-    sum_at_once(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
-                Operation operation) {
-  gpu::sum_at_once(links, input, output, count, operation);
+    reduce_at_once(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
+                   gpu::Combiner combine) {
+  gpu::reduce_at_once(links, input, output, count, combine);
 }
 
-template <class Element, class Operation>
+template <class Element>
 __global__ void gpuLaunchBounds(gpu::threads_per_block, 2)
-    sum_in_shares(const gpuGridConstant Links links, const Element* input, Element* output, std::size_t count,
-                  Operation operation) {
+    reduce_share(const gpuGridConstant Links links, const Element* input, Element* output, gpu::Share share,
+                 gpu::Combiner combine) {
   __shared__ gpu::Arrays arrays;
-  gpu::sum_in_shares(links, input, output, count, operation, arrays);
+  gpu::reduce_share(links, input, output, share, combine, arrays);
 }
 
 /// The stream of messages that overlap with other work. Kernels count messages, so that only one of them may run at a
@@ -214,19 +213,24 @@ class GpuPeer final : public PeerTransport {
                  Reduction reduction) override {
     require_reachable(input, count * size_of(type));
     require_reachable(output, count * size_of(type));
-    require_sum_of_complex(reduction, type);
-    const auto combine_as = [&](auto element) {
-      using Element = decltype(element);
-      return with_arithmetic(reduction, [&](auto operation) {
-        combine(static_cast<const Element*>(input), static_cast<Element*>(output), components(type) * count, stream,
-                operation);
-      });
-    };
-    const bool done = type == DataType::i32 ? combine_as(std::int32_t{}) : sums(type) && in_precision(type, combine_as);
-    if (!done) throw Error("peer: no " + std::string(name(reduction)) + " of " + std::string(name(type)) + " on GPUs");
+    if (const std::string why = combining_unsupported(type, reduction); !why.empty()) throw Error("allreduce: " + why);
+    if (count == 0) return;
+    const InCall call(peer_call);
+    const std::size_t numbers = components(type) * count;
+    with_element(type, [&](auto zero) {
+      using Element = decltype(zero);
+      const auto* from = static_cast<const Element*>(input);
+      auto* to = static_cast<Element*>(output);
+      if constexpr (sizeof(Element) % sizeof(unsigned) == 0) {
+        if (numbers * sizeof(Element) <= gpu::mailbox_bytes) {
+          const unsigned threads = gpu::threads_for(numbers * sizeof(Element) / sizeof(unsigned));
+          return launch_kernel(stream, blocks_for(numbers), threads, reduce_at_once<Element>, links_, from, to, numbers,
+                               gpu::Combiner{reduction});
+        }
+      }
+      launch_share(from, to, share_of_all<Element>(numbers), reduction, stream);
+    });
   }
-  /// Elements of whole words.
-  [[nodiscard]] bool sums(DataType type) const override { return type == DataType::i32 || type >= DataType::f32; }
 
   void barrier(device::Stream& stream) override {
     const InCall call(peer_call);
@@ -242,16 +246,30 @@ class GpuPeer final : public PeerTransport {
   }
 
  private:
-  [[nodiscard]] std::string reduction_unsupported(const Collective& collective) const override {
-    const Reduction reduction = collective.reduction;
-    if (collective.operation != Operation::allreduce) return "peer has no reduction on GPUs but the allreduce";
-    if (is_complex(collective.type) && reduction != Reduction::sum) return "complex numbers are only summed";
-    if (sums(collective.type) && reduction <= Reduction::max) return {};
-    return "peer has no " + std::string(name(reduction)) + " of " + std::string(name(collective.type)) + " on GPUs";
-  }
-  void reduce(const Collective& /*collective*/, const std::vector<Block>& /*blocks*/,
-              device::Stream& /*stream*/) override {
-    throw Error("peer: no reduction on GPUs but the allreduce");
+  /// In place only the root of a reduce writes, whose input nobody else reads.
+  void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) override {
+    const std::size_t size = size_of(collective.type);
+    const std::size_t inputs = collective.description().input(collective.shape);
+    require_reachable(collective.input, inputs * size);
+    const Block block = blocks.empty() ? Block{} : blocks.front();
+    if (block.count > 0) {
+      require_reachable(static_cast<std::byte*>(collective.output) + block.output * size, block.count * size);
+    }
+    if (inputs == 0) return;  // on every rank
+    const InCall call(peer_call);
+    const std::size_t numbers = components(collective.type);
+    with_element(collective.type, [&](auto zero) {
+      using Element = decltype(zero);
+      // Where nothing is written there may be no output.
+      void* output = block.count > 0 ? collective.output : links_.arenas[links_.rank];
+      launch_share(static_cast<const Element*>(collective.input), static_cast<Element*>(output),
+                   {.first = block.first,
+                    .last = block.last,
+                    .input = block.input * numbers,
+                    .count = block.count * numbers,
+                    .output = block.output * numbers},
+                   collective.reduction, stream);
+    });
   }
 
   [[nodiscard]] std::shared_ptr<const GpuMemory> share(std::size_t bytes, GpuMemory::Use use) const {
@@ -284,20 +302,33 @@ class GpuPeer final : public PeerTransport {
     transfer_stream_.run(stream, *done_, [&](device::Stream& side) { transfers.launch(side); });
   }
 
-  template <class Element, class Operation>
-  void combine(const Element* input, Element* output, std::size_t count, device::Stream& stream, Operation operation) {
-    if (count == 0) return;
-    const InCall call(peer_call);
-    constexpr std::size_t most = gpu::most_blocks;
+  static unsigned blocks_for(std::size_t count) {
     const std::size_t blocks = (count + gpu::threads_per_block - 1) / gpu::threads_per_block;
-    const auto grid = static_cast<unsigned>(std::min(blocks, most));
-    if (count * sizeof(Element) <= gpu::mailbox_bytes) {
-      const unsigned threads = gpu::threads_for(count * sizeof(Element) / sizeof(unsigned));
-      launch_kernel(stream, grid, threads, sum_at_once<Element, Operation>, links_, input, output, count, operation);
-    } else {
-      launch_kernel(stream, grid, gpu::threads_per_block, sum_in_shares<Element, Operation>, links_, input, output,
-                    count, operation);
-    }
+    return static_cast<unsigned>(std::clamp<std::size_t>(blocks, 1, gpu::most_blocks));
+  }
+
+  /// Of an allreduce: so that no pack is divided.
+  template <class Element>
+  [[nodiscard]] gpu::Share share_of_all(std::size_t count) const {
+    constexpr std::size_t length = gpu::Pack<Element>::length;
+    const auto ranks = static_cast<std::size_t>(links_.ranks);
+    const auto begin = [&](int rank) {
+      return rank == links_.ranks ? count : count / length * static_cast<std::size_t>(rank) / ranks * length;
+    };
+    const std::size_t first = begin(links_.rank);
+    return {.first = 0,
+            .last = links_.ranks - 1,
+            .input = first,
+            .count = begin(links_.rank + 1) - first,
+            .output = first,
+            .to_all = true};
+  }
+
+  template <class Element>
+  void launch_share(const Element* input, Element* output, const gpu::Share& share, Reduction reduction,
+                    device::Stream& stream) const {
+    launch_kernel(stream, blocks_for(share.count), gpu::threads_per_block, reduce_share<Element>, links_, input, output,
+                  share, gpu::Combiner{reduction});
   }
 
   device::Device& device_;

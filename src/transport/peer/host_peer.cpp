@@ -134,21 +134,6 @@ class HostPeer final : public PeerTransport {
     exchange(std::move(messages.sends), std::move(messages.receives))->run(stream);
   }
 
-  [[nodiscard]] std::string reduction_unsupported(const Collective& collective) const override {
-    const Reduction reduction = collective.reduction;
-    if (is_of_bits(reduction) && !is_integer(collective.type)) {
-      return "bits are reduced of integers, not of " + std::string(name(collective.type));
-    }
-    if (is_complex(collective.type) && reduction != Reduction::sum) return "complex numbers are only summed";
-    if (reduction == Reduction::avg || reduction == Reduction::premulsum || reduction == Reduction::user) {
-      return "peer has no reduction " + std::string(name(reduction));
-    }
-    if (collective.in_place && collective.operation == Operation::scan) {
-      return "peer has no scan in place: ranks read each other's inputs";
-    }
-    return {};
-  }
-
   /// From the inputs of the other ranks, where they are. In place only the root of a reduce writes, whose input nobody
   /// else reads.
   void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) override {

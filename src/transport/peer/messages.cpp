@@ -23,11 +23,26 @@ Messages messages_of_alltoallv(const Communicator& communicator, const void* inp
   return messages;
 }
 
+std::string combining_unsupported(DataType type, Reduction reduction) {
+  if (is_of_bits(reduction) && !is_integer(type)) {
+    return "bits are reduced of integers, not of " + std::string(name(type));
+  }
+  if (is_complex(type) && reduction != Reduction::sum) return "complex numbers are only summed";
+  if (reduction == Reduction::avg || reduction == Reduction::premulsum || reduction == Reduction::user) {
+    return "peer has no reduction " + std::string(name(reduction));
+  }
+  return {};
+}
+
 std::string PeerTransport::unsupported(const Collective& collective, CallMode mode) const {
   const bool is_barrier = collective.operation == Operation::barrier;
   if (!is_barrier && !collective.description().reduces) return by_messages_unsupported(collective, mode);
   if (mode != CallMode::blocking) return "reductions and barriers of peer are blocking";
-  return is_barrier ? "" : reduction_unsupported(collective);
+  if (is_barrier) return {};
+  if (collective.in_place && collective.operation == Operation::scan) {
+    return "peer has no scan in place: ranks read each other's inputs";
+  }
+  return combining_unsupported(collective.type, collective.reduction);
 }
 
 std::unique_ptr<Exchange> PeerTransport::collective(const Collective& collective, CallMode mode) {

@@ -24,7 +24,10 @@ struct Messages {
 Messages messages_of_alltoallv(const Communicator& communicator, const void* input, std::span<const Piece> sends,
                                void* output, std::span<const Piece> receives);
 
-/// What is alike on the host and on GPUs: everything is made of transfers of messages.
+/// Why values of the type cannot be combined so; empty if they can.
+std::string combining_unsupported(DataType type, Reduction reduction);
+
+/// What is alike on the host and on GPUs: everything but reductions is made of transfers of messages.
 class PeerTransport : public Transport {
  public:
   void alltoallv(const void* input, std::span<const Piece> sends, void* output, std::span<const Piece> receives,
@@ -42,8 +45,6 @@ class PeerTransport : public Transport {
       : communicator_(std::move(communicator)), members_(std::move(members)) {}
 
   virtual void transfer(Messages messages, device::Stream& stream) = 0;
-  /// Why reduce() cannot do this; empty if it can. The same on all ranks.
-  [[nodiscard]] virtual std::string reduction_unsupported(const Collective& collective) const = 0;
   virtual void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) = 0;
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
   /// Of a rank among those that share the buffers.

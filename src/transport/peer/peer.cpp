@@ -57,8 +57,6 @@ std::string unsupported(const Setup& setup) {
   if (setup.memory == device::Memory::host) return no_room(setup, wanted);
   if (setup.memory != device::Memory::device)
     return "peer works on host and device memory, not on " + memory + " memory";
-  // Its kernels have run on one GPU that ranks shared (COMMLENS_TEST_SHARED_GPU), not yet between GPUs.
-  if (!setup.is_named) return "peer has not been measured between GPUs yet: name it to try it (--transport peer)";
   std::string reason = communicator.first(shared_gpu(setup, "peer"));
   if (reason.empty()) reason = communicator.first(no_room_on_gpu(setup));
   if constexpr (device::has_gpu_backend) return reason.empty() ? gpus_unsupported(setup) : reason;

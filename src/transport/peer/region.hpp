@@ -1,12 +1,14 @@
-// What the kernels of the transport `peer` on GPUs (message_kernels.hpp, sum_kernels.hpp) work with: stores into the
-// memory of the other ranks' GPUs, and flags there that the receiver polls in its own memory. The host only launches
-// them.
+// What the kernels of the transport `peer` on GPUs (message_kernels.hpp, reduction_kernels.hpp) work with: stores into
+// the memory of the other ranks' GPUs, and flags there that the receiver polls in its own memory. The host only
+// launches them.
 //
-//   short message   the sender stores it into a slot of the receiver's inbox: words of 4 bytes, each with its flag, so
-//                   that no fence is needed (as NCCL's protocol LL)
-//   long message    the receiver tells the sender where it wants the message; the sender stores it there, then a flag
-//   small sum       each rank stores its array into the mailboxes of all; each sums everything
-//   large sum       each rank loads its share from the memory of all, and stores the sums into that of all
+//   short message     the sender stores it into a slot of the receiver's inbox: words of 4 bytes, each with its flag,
+//   so
+//                     that no fence is needed (as NCCL's protocol LL)
+//   long message      the receiver tells the sender where it wants the message; the sender stores it there, then a flag
+//   short allreduce   each rank stores its array into the mailboxes of all; each combines everything
+//   other reductions  each rank loads its share of the inputs from the memory of the ranks that have them, and stores
+//                     the results into its own memory, or for an allreduce into that of all
 //
 // Numbers of messages and of collectives are counted in the GPU's memory, so that a graph can repeat a kernel. Two
 // kernels of one transport that use the same counters must not run at the same time.
@@ -38,9 +40,9 @@ struct Inbox {
   Word slots[inbox_slots][short_message / 4];  ///< as receiver: short messages
   Word posted[posts];                          ///< as sender: where long messages are to go (tagged())
   Word taken[inbox_slots];                     ///< as sender: numbers of short messages whose slots are free again
-  Word mailboxes[2][mailbox_bytes / 4];        ///< of small sums, used in turns
-  Word begun[2];                               ///< input and output of the present large sum (tagged())
-  Word done;                                   ///< number of the last large sum whose results it has stored
+  Word mailboxes[2][mailbox_bytes / 4];        ///< of short allreduces, used in turns
+  Word begun[2];                               ///< input and output of the present other reduction (tagged())
+  Word done;                                   ///< number of the last such reduction whose results it has stored
   Word barrier;                                ///< number of the last barrier that it has reached
 };
 
@@ -50,11 +52,11 @@ struct Counters {
   Word long_sent[most_ranks];
   Word short_received[most_ranks];
   Word long_received[most_ranks];
-  Word small_sums;
-  Word large_sums;
+  Word small_reductions;
+  Word large_reductions;
   Word barriers;
   unsigned blocks_of_transfer;  ///< that have finished; 0 between kernels
-  unsigned blocks_of_sum;
+  unsigned blocks_of_reduction;
   unsigned chunks[most_ranks][posts];  ///< of a long message, that are stored; 0 between messages
 };
 

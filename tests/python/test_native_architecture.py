@@ -85,3 +85,28 @@ def test_an_include_of_another_folder_is_seen() -> None:
     assert reachable("transport") == {"device", "base"}
     text = '#include <map>\n#include "harness/run.hpp"\n'
     assert _INCLUDE.findall(text) == [("", "map"), ("harness/run.hpp", "")]
+
+
+def test_the_gpu_compiler_gets_the_files_with_kernels() -> None:
+    """A launch in a file that it does not get would run on the host; for others it takes longer."""
+
+    def includes_launch(path: Path, seen: set[Path]) -> bool:
+        seen.add(path)
+        below = {SRC / ours for ours, _ in includes(path) if ours} - seen
+        return SRC / "device/launch.hpp" in below or any(
+            includes_launch(each, seen) for each in below if each.exists()
+        )
+
+    for folder in MAY_USE:
+        text = (SRC / folder / "CMakeLists.txt").read_text(encoding="utf-8")
+        lists = dict(re.findall(r"set\((\w+)\s([^)]*)\)", text))
+        words = " ".join(re.findall(r"commlens_gpu_sources\(([^)]*)\)", text))
+        for name, files in lists.items():
+            words = words.replace(f"${{{name}}}", files)
+        handed_over = {SRC / folder / name for name in words.split() if "gpu_" not in name}
+        with_kernels = {
+            path
+            for path in (SRC / folder).rglob("*.cpp")
+            if path.parent.name != "gpu" and includes_launch(path, set())
+        }
+        assert handed_over == with_kernels

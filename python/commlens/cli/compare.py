@@ -191,7 +191,9 @@ def _measured(
     measured = measure(entry, [a, b], Settings(launcher, out, quiet=True))
     if measured.interrupted:
         sys.exit(measured.status)
-    if not all(side.records for side in measured.sides):
-        raise CommlensError("a side has no record: nothing is compared", Status.FAILED)
+    if empty := [side.name for side in measured.sides if not side.records]:
+        raise CommlensError(
+            f"nothing is compared: there is no record of {' and of '.join(empty)}", Status.FAILED
+        )
     baseline, other = measured.sides
     return measured.status, [match(baseline, other)]

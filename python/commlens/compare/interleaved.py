@@ -33,7 +33,8 @@ class Measured:
 def measure(
     entry: JobSpec, settings_of_sides: Sequence[Sequence[str]], settings: Settings
 ) -> Measured:
-    """Launches the entry's launches of each side interleaved, and announces each.
+    """Launches the entry's launches of each side interleaved, and announces each; ends where two
+    launches of a side leave no record.
 
     Raises CommlensError for settings that cannot be, before anything runs.
     """
@@ -62,7 +63,7 @@ def measure(
         JobRun(session, job, partial(file_of, letter), partial(announce, name, job.launches))
         for letter, (name, (session, job)) in zip(_LETTERS, prepared.items())
     ]
-    interruption = interleave(runs)
+    interruption = interleave(runs, all_needed=True)
     sides = [Side(name, run.records) for name, run in zip(prepared, runs)]
     say(f"{plural(sum(len(side.records) for side in sides), 'record')} in {folder}")
     status = worst(run.status for run in runs)

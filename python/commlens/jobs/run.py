@@ -36,6 +36,11 @@ class JobRun:
         return bool(self.results) and self.results[-1].status == Status.USAGE
 
     @property
+    def is_hopeless(self) -> bool:
+        """Whether two launches have left no record."""
+        return len(self.results) > 1 and not self.records
+
+    @property
     def records(self) -> list[Record]:
         """The records of all launches so far."""
         return [record for result in self.results for record in result.records]
@@ -54,10 +59,12 @@ class JobRun:
         return self.results[-1]
 
 
-def interleave(runs: Sequence[JobRun]) -> Result | None:
+def interleave(runs: Sequence[JobRun], *, all_needed: bool = False) -> Result | None:
     """Runs all launches of all jobs, whatever fails on the way, but for an interruption, which is
-    returned."""
+    returned. `all_needed`: the records of one job are of no use without those of the others."""
     for index, launch in _order([run.job for run in runs]):
+        if all_needed and any(run.is_hopeless for run in runs):
+            return None
         if not runs[index].is_refused:
             result = runs[index].run(launch)
             if result.interrupted:

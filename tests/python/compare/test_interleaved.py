@@ -78,10 +78,12 @@ def test_records_of_a_run_have_no_file_of_the_user(commlens: Commlens) -> None:
     assert not Path("results").exists() and not Path("x.jsonl").exists()
 
 
-def test_a_side_that_fails_is_a_failure(commlens: Commlens) -> None:
+def test_two_launches_without_a_record_end_the_comparison(commlens: Commlens) -> None:
     run = commlens(
         *("compare", "--run", "latency", "--a", "FAKE_X=1", "--b", "FAKE_MODE=die early"),
-        *("--launches", 2),
+        *("--launches", 7),
     )
     assert run.returncode == 1
-    assert "a side has no record: nothing is compared" in run.stderr
+    assert "nothing is compared: there is no record of FAKE_MODE=die early" in run.stderr
+    launches = [line for line in run.stderr.splitlines() if ", launch " in line]
+    assert len(launches) == 4 and launches[-1].startswith("commlens: latency, launch 2 of 7")

@@ -22,12 +22,6 @@
 
 namespace commlens::device {
 
-#if defined(COMMLENS_CUDA) || defined(COMMLENS_HIP)
-inline constexpr bool has_gpu_backend = true;
-#else
-inline constexpr bool has_gpu_backend = false;
-#endif
-
 /// Where a buffer lies: host (pageable), pinned (page-locked host memory), device (the GPU's own), managed (migrates on
 /// access).
 enum class Memory { host, pinned, device, managed };

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/gpu_backend.hpp"
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "sem/gll.hpp"

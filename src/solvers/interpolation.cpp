@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "device/gpu_backend.hpp"
 #include "device/upload.hpp"
 #include "solvers/kernels.hpp"
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/error.hpp"
+#include "device/gpu_backend.hpp"
 #include "device/upload.hpp"
 #include "solvers/fast_diagonalization.hpp"
 #include "solvers/kernels.hpp"

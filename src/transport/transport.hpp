@@ -149,6 +149,7 @@ struct Setup {
   device::Memory memory = device::Memory::host;  ///< of this rank's buffers; other ranks may have others
   std::string gpu_aware_mpi_off;  ///< why GPU memory must not be passed to MPI (from the probe); empty: it may be
   double buffers = 0;             ///< bytes of this rank's buffers, which Transport::allocate() may be asked for
+  bool is_named = true;           ///< whether the user asks for this transport, not for all
 };
 
 /// Describes a transport to the program. A new transport is one new file, which registers one of these.

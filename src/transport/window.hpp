@@ -14,7 +14,7 @@
 
 namespace commlens::transport {
 
-/// Whose memory a window is: MPI makes it (MPI_Win_allocate), or the caller, for this window (MPI_Win_create) or for
+/// Whose memory a window is: made with it (MPI_Win_allocate), or the caller's, for this window (MPI_Win_create) or for
 /// one to which memory is attached later (MPI_Win_create_dynamic).
 enum class WindowCreation { allocate, create, dynamic };
 ENUM_NAMES(WindowCreation, {allocate, "allocate"}, {create, "create"}, {dynamic, "dynamic"});

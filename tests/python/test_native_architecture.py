@@ -88,7 +88,7 @@ def test_an_include_of_another_folder_is_seen() -> None:
 
 
 def test_the_gpu_compiler_gets_the_files_with_kernels() -> None:
-    """A launch in a file that it does not get would run on the host; for others it takes longer."""
+    """A launch in another file would run on the host. Other files would take longer to compile."""
 
     def includes_launch(path: Path, seen: set[Path]) -> bool:
         seen.add(path)

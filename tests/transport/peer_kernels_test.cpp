@@ -109,7 +109,7 @@ class PeerKernels : public testing::TestWithParam<int> {
   }
 
   /// Each rank fills its input, calls `reduce` with it and an output, and looks for the results of `share_of(rank)`
-  /// there, and for what is written around them. In place only if each rank writes what it alone reads.
+  /// there, and for what is written before and behind them. In place only if each rank writes what it alone reads.
   template <class Element, class Reduce, class ShareOf>
   void reduce(std::size_t count, bool in_place, std::size_t offset, Combiner combine, Reduce reduce, ShareOf share_of) {
     on_all([&](const Links& links) {
@@ -127,6 +127,7 @@ class PeerKernels : public testing::TestWithParam<int> {
         break;
       }
       EXPECT_EQ(output[share.output + share.count], Element(0)) << "written behind the results";
+      for (std::size_t i = 0; i < share.output; ++i) EXPECT_EQ(output[i], Element(0)) << "written before them";
       emulated::launch(1, threads + most_ranks, [&] { synchronize_ranks(links); });  // before others write new inputs
     });
   }
@@ -273,7 +274,11 @@ TEST_P(PeerKernels, CombineByEveryReduction) {
     static const std::map<Reduction, int> results{
         {Reduction::sum, 9}, {Reduction::prod, 18}, {Reduction::min, 3},  {Reduction::max, 6}, {Reduction::band, 2},
         {Reduction::bor, 7}, {Reduction::bxor, 5},  {Reduction::land, 1}, {Reduction::lor, 1}, {Reduction::lxor, 0}};
+    static const std::map<Reduction, int> results_with_0{
+        {Reduction::sum, 6}, {Reduction::prod, 0}, {Reduction::min, 0},  {Reduction::max, 6}, {Reduction::band, 0},
+        {Reduction::bor, 6}, {Reduction::bxor, 6}, {Reduction::land, 0}, {Reduction::lor, 1}, {Reduction::lxor, 1}};
     EXPECT_EQ(Combiner{which}(a, b), results.at(which)) << name(which);
+    EXPECT_EQ(Combiner{which}(a, 0), results_with_0.at(which)) << name(which);
     allreduce_at_once<int>(5, false, 0, {which});
   }
 }

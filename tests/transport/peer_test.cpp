@@ -1,12 +1,18 @@
 // What only the transport `peer` promises, and the memory that it shares.
+#include <fmt/ranges.h>
+
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "base/error.hpp"
 #include "transport/shared_memory.hpp"
+#include "transport/window.hpp"
 #include "world.hpp"
 
 namespace commlens::transport {
@@ -91,6 +97,90 @@ TEST_P(Peer, RefusesAMessageThatIsLongerThanTheBuffer) {
   const auto exchange = transport->exchange({{rank, out.data(), 12}}, {{rank, in.data(), 4}});
   EXPECT_THROW(exchange->run(*stream), Error);
 }
+
+class PeerWindow : public InPlace {};
+
+/// All ranks at the same time on the part of rank 0.
+TEST_P(PeerWindow, LosesNoSum) {
+  const auto window = transport->window(WindowCreation::allocate, nullptr, sizeof(std::int64_t));
+  constexpr int times = 3000;
+  std::vector<std::string> fetched;
+  const std::int64_t one = 1;
+  for (int i = 0; i < times; ++i) {
+    std::int64_t before = -1;
+    window->fetch_and_add(&one, &before, AtomicType::i64, 0);
+    fetched.push_back(std::to_string(before));
+  }
+  window->fence();
+  std::int64_t sum = 0;
+  window->get(&sum, sizeof sum, 0, 0);
+  EXPECT_EQ(sum, std::int64_t{times} * ranks);
+  std::set<std::string> different;
+  for (const std::string& all_of_a_rank : world().gather(fmt::format("{}", fmt::join(fetched, " ")))) {
+    std::istringstream words(all_of_a_rank);
+    for (std::string word; words >> word;) EXPECT_TRUE(different.insert(word).second) << word << " came twice";
+  }
+}
+
+TEST_P(PeerWindow, LetsOneRankAtATimeHoldTheLock) {
+  const auto window = transport->window(WindowCreation::allocate, nullptr, 2 * sizeof(std::int64_t));
+  constexpr int times = 2000;
+  for (int i = 0; i < times; ++i) {
+    std::int64_t values[2] = {};
+    window->lock(0, true);
+    window->get(values, sizeof values, 0, 0);
+    EXPECT_EQ(values[0], values[1]) << "another rank was between its two stores";
+    values[0] += 1;
+    window->put(values, sizeof values[0], 0, 0);
+    window->put(values, sizeof values[0], 0, sizeof values[0]);
+    window->unlock(0);
+    window->lock(0, false);
+    window->get(values, sizeof values, 0, 0);
+    EXPECT_EQ(values[0], values[1]) << "another rank was between its two stores";
+    window->unlock(0);
+  }
+  window->fence();
+  std::int64_t sum = 0;
+  window->get(&sum, sizeof sum, 0, 0);
+  EXPECT_EQ(sum, std::int64_t{times} * ranks);
+}
+
+TEST_P(PeerWindow, IsOverTheBuffersOfEachRank) {
+  const auto buffer = uploaded(std::vector<int>(ranks, -1));
+  const auto window = transport->window(WindowCreation::create, buffer.data(), buffer.bytes());
+  EXPECT_EQ(window->data(), buffer.data());
+  window->fence();
+  for (int target = 0; target < ranks; ++target) {
+    const int value = 100 * target + rank;
+    window->put(&value, sizeof value, target, static_cast<std::size_t>(rank) * sizeof value);
+  }
+  window->fence();
+  std::vector<int> expected;
+  for (int from = 0; from < ranks; ++from) expected.push_back(100 * rank + from);
+  EXPECT_EQ(downloaded<int>(buffer), expected);
+  EXPECT_THROW((void)transport->window(WindowCreation::dynamic, buffer.data(), buffer.bytes()), Error);
+}
+
+TEST_P(PeerWindow, OrdersTheEpochsOfPostAndStart) {
+  const auto window =
+      transport->window(WindowCreation::allocate, nullptr, sizeof(int) * static_cast<std::size_t>(ranks));
+  for (int round = 1; round < 300; ++round) {
+    const int value = 1000 * round + rank;
+    window->post();
+    window->start();
+    for (int target = 0; target < ranks; ++target) {
+      if (target != rank) window->put(&value, sizeof value, target, static_cast<std::size_t>(rank) * sizeof value);
+    }
+    window->complete();
+    window->wait();
+    for (int from = 0; from < ranks; ++from) {
+      if (from == rank) continue;
+      EXPECT_EQ(static_cast<const int*>(window->data())[from], 1000 * round + from);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Windows, PeerWindow, testing::Values(Place{"peer", device::Memory::host}), name_of);
 
 INSTANTIATE_TEST_SUITE_P(Peers, Peer,
                          testing::Values(Place{"peer", device::Memory::host}, Place{"peer", device::Memory::device}),

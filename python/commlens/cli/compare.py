@@ -193,7 +193,8 @@ def _measured(
         sys.exit(measured.status)
     if empty := [side.name for side in measured.sides if not side.records]:
         raise CommlensError(
-            f"nothing is compared: there is no record of {' and of '.join(empty)}", Status.FAILED
+            f"nothing is compared: no launch of {' and of '.join(empty)} left a record",
+            Status.FAILED,
         )
     baseline, other = measured.sides
     return measured.status, [match(baseline, other)]

@@ -33,8 +33,8 @@ class Measured:
 def measure(
     entry: JobSpec, settings_of_sides: Sequence[Sequence[str]], settings: Settings
 ) -> Measured:
-    """Launches the entry's launches of each side interleaved, and announces each; ends where two
-    launches of a side leave no record.
+    """Launches the entry's launches of each side interleaved, and announces each; ends once the
+    first two launches of a side have left no record.
 
     Raises CommlensError for settings that cannot be, before anything runs.
     """

@@ -37,8 +37,8 @@ class JobRun:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether two launches have left no record."""
-        return len(self.results) > 1 and not self.records
+        """Whether it is refused, or two launches have left no record."""
+        return not self.records and (self.is_refused or len(self.results) > 1)
 
     @property
     def records(self) -> list[Record]:
@@ -61,7 +61,8 @@ class JobRun:
 
 def interleave(runs: Sequence[JobRun], *, all_needed: bool = False) -> Result | None:
     """Runs all launches of all jobs, whatever fails on the way, but for an interruption, which is
-    returned. `all_needed`: the records of one job are of no use without those of the others."""
+    returned. With `all_needed`, for records that are of no use without those of the others, it ends
+    once a job is hopeless."""
     for index, launch in _order([run.job for run in runs]):
         if all_needed and any(run.is_hopeless for run in runs):
             return None

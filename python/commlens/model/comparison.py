@@ -124,6 +124,11 @@ class Difference:
         whys = [why_busy(record) for side in self._sides for record in side.values()]
         if not any(whys):
             return
+        if not all(any(record.interference for record in side.values()) for side in self._sides):
+            # Launches of the side that was not watched may be as many, and none can be told.
+            if 2 * sum(map(bool, whys)) > min(self.launches):
+                self.why_busy = next(filter(None, whys))
+            return
         # What the same launches measured stays in pairs.
         are_pairs = self._sides[0].keys() == self._sides[1].keys()
         busy = {start for side in self._sides for start, record in side.items() if why_busy(record)}

@@ -107,33 +107,33 @@ double cycle_bytes(const Problem& problem, int ranks) {
 
 /// Of a solve with this relative residual, which is computed from x: it must be that of the iteration, whatever the
 /// preconditioner did.
-std::string wrong_residual(const Problem& problem, double relative) {
+std::string wrong_residual(const Problem& problem, double relative_residual) {
   const solvers::Solution& solution = problem.solution();
   const Options& options = problem.options();
   const double known = solution.relative_residuals.back();
   constexpr double rounding = 1e-12;
-  const bool agrees = std::abs(relative - known) <= 1e-3 * known + rounding;
+  const bool agrees = std::abs(relative_residual - known) <= 1e-3 * known + rounding;
   constexpr double near_rounding = 1e-9;
-  const bool missed = solution.converged && relative > 2 * options.tolerance;
-  if ((solution.stagnated || missed) && relative < near_rounding) {
+  const bool missed = solution.converged && relative_residual > 2 * options.tolerance;
+  if ((solution.stagnated || missed) && relative_residual < near_rounding) {
     return fmt::format(
-        "the solve stagnates at |b - A x| / |b| = {:.3g} after {} iterations: --tolerance {:g} cannot be met", relative,
-        solution.iterations, options.tolerance);
+        "the solve stagnates at |b - A x| / |b| = {:.3g} after {} iterations: --tolerance {:g} cannot be met",
+        relative_residual, solution.iterations, options.tolerance);
   }
   if (!agrees) {
-    return fmt::format("|b - A x| / |b| is {:.6g}, and was {:.6g} in the iteration", relative, known);
+    return fmt::format("|b - A x| / |b| is {:.6g}, and was {:.6g} in the iteration", relative_residual, known);
   }
   if (solution.stagnated) {
     return fmt::format(
         "the solve stagnates at |b - A x| / |b| = {:.3g} after {} iterations, {} to a restart: a larger "
         "--restart or another --smoother may help",
-        relative, solution.iterations, options.restart);
+        relative_residual, solution.iterations, options.restart);
   }
   if (!solution.converged) {
     return fmt::format(
         "not converged: |b - A x| / |b| is {:.3g} after {} iterations, and --tolerance is {:g}; "
         "--iterations allows more",
-        relative, solution.iterations, options.tolerance);
+        relative_residual, solution.iterations, options.tolerance);
   }
   return {};
 }

@@ -31,7 +31,9 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
       messages_(messages),
       advance_(operation.fetches ? 1 : 0) {
   if (!run.transport().has_windows()) {
-    throw Unsupported(run.transport_name() + " has no one-sided operations: use --transport mpi");
+    throw Unsupported(run.transport_name() + " has no one-sided operations" +
+                      (run.memory() == device::Memory::host ? ": use --transport mpi or peer"
+                                                            : " on this memory: use --transport mpi"));
   }
   // Of all ranks, as the fact is rank 0's and a reason to skip must be that of all.
   const auto kinds = run.communicator().gather(std::string(name(run.memory())));
@@ -54,7 +56,7 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
       problem = error.what();
     }
     problem = run.communicator().first(problem);
-    if (!problem.empty()) throw Unsupported("MPI makes no such window for these ranks: " + problem);
+    if (!problem.empty()) throw Unsupported(run.transport_name() + " makes no such window for these ranks: " + problem);
   }
 }
 

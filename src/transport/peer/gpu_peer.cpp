@@ -1,4 +1,4 @@
-// `peer` on the memory of GPUs. Every operation is one kernel on the caller's stream (kernels.hpp), and the host does
+// `peer` on the memory of GPUs. Every operation is one kernel on the caller's stream (region.hpp), and the host does
 // not wait for it. Between start() and finish() messages are on a stream of the transport, in the order of their
 // starts.
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include "device/gpu/check.hpp"
 #include "device/upload.hpp"
 #include "transport/activity.hpp"
+#include "transport/by_messages.hpp"
 #include "transport/peer/gpu_memory.hpp"
 #include "transport/peer/message_kernels.hpp"
 #include "transport/peer/messages.hpp"
@@ -213,7 +214,7 @@ class GpuPeer final : public PeerTransport {
                  Reduction reduction) override {
     require_reachable(input, count * size_of(type));
     require_reachable(output, count * size_of(type));
-    if (const std::string why = combining_unsupported(type, reduction); !why.empty()) throw Error("allreduce: " + why);
+    require_combining(type, reduction);
     if (count == 0) return;
     const InCall call(peer_call);
     const std::size_t numbers = components(type) * count;
@@ -248,6 +249,7 @@ class GpuPeer final : public PeerTransport {
  private:
   /// In place only the root of a reduce writes, whose input nobody else reads.
   void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) override {
+    require_combining(collective.type, collective.reduction);
     const std::size_t size = size_of(collective.type);
     const std::size_t inputs = collective.description().input(collective.shape);
     require_reachable(collective.input, inputs * size);
@@ -295,11 +297,17 @@ class GpuPeer final : public PeerTransport {
     for (const Message& message : messages) require_reachable(message.data, message.bytes);
   }
 
+  /// One kernel instead of a copy and a kernel.
+  [[nodiscard]] OwnBlocks own_blocks() const override { return OwnBlocks::messages; }
   void transfer(Messages messages, device::Stream& stream) override {
     require_reachable(messages.sends);
     require_reachable(messages.receives);
     const Transfers transfers(links_, transfer_stream_, Plan(messages.sends, messages.receives));
     transfer_stream_.run(stream, *done_, [&](device::Stream& side) { transfers.launch(side); });
+  }
+
+  static void require_combining(DataType type, Reduction reduction) {
+    if (const std::string why = combining_unsupported(type, reduction); !why.empty()) throw Error("peer: " + why);
   }
 
   static unsigned blocks_for(std::size_t count) {

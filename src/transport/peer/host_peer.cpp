@@ -10,7 +10,9 @@
 
 #include "base/error.hpp"
 #include "transport/activity.hpp"
+#include "transport/by_messages.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/peer/host_window.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/node_memory.hpp"
 #include "transport/peer/rings.hpp"
@@ -98,9 +100,9 @@ class HostPeer final : public PeerTransport {
     const auto* from = static_cast<const std::byte*>(input);
     auto* to = static_cast<std::byte*>(output);
     if (bytes <= mailbox_bytes) {
-      sum_at_once(from, to, count, type, reduction);
+      reduce_at_once(from, to, count, type, reduction);
     } else {
-      sum_in_shares(from, to, count, type, reduction);
+      reduce_in_shares(from, to, count, type, reduction);
     }
   }
 
@@ -109,6 +111,26 @@ class HostPeer final : public PeerTransport {
     const InCall call(peer_call);
     synchronize_ranks();
   }
+
+  /// Of memory of its own, or of the buffers.
+  std::unique_ptr<Window> window(WindowCreation creation, void* data, std::size_t bytes) override {
+    if (creation == WindowCreation::dynamic) throw Error("peer has no windows to which memory is attached later");
+    std::shared_ptr<const Arenas> own;
+    std::vector<std::byte*> parts;
+    if (creation == WindowCreation::allocate) {
+      own = std::make_shared<Arenas>(communicator(), bytes);
+      for (int other = 0; other < ranks(); ++other) parts.push_back(own->part_of(other));
+    } else {
+      require_reachable(data, bytes);
+      const auto address = std::to_string(reinterpret_cast<std::uintptr_t>(data));
+      for (const std::string& theirs : communicator().gather(address)) {
+        const auto* begin = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(std::stoull(theirs)));
+        parts.push_back(arenas_->find(member(static_cast<int>(parts.size())), begin));
+      }
+    }
+    return make_host_window(communicator(), std::move(parts), std::move(own));
+  }
+  [[nodiscard]] bool has_windows() const override { return true; }
 
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
     std::vector<int> members = members_of(sub_communicator, member(rank()));
@@ -130,6 +152,7 @@ class HostPeer final : public PeerTransport {
     throw Error("peer: a buffer is not in the memory that Transport::allocate() has made");
   }
 
+  [[nodiscard]] OwnBlocks own_blocks() const override { return OwnBlocks::copied; }
   void transfer(Messages messages, device::Stream& stream) override {
     exchange(std::move(messages.sends), std::move(messages.receives))->run(stream);
   }
@@ -164,10 +187,11 @@ class HostPeer final : public PeerTransport {
     }
   }
 
-  /// Every rank sums everything. A mailbox is written again two operations later: by then all ranks have come to the
-  /// operation in between, and so have read it.
-  void sum_at_once(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
-    const std::size_t turn = ++small_sums_ % 2;
+  /// Every rank combines everything. A mailbox is written again two operations later: by then all ranks have come to
+  /// the operation in between, and so have read it.
+  void reduce_at_once(const std::byte* input, std::byte* output, std::size_t count, DataType type,
+                      Reduction reduction) {
+    const std::size_t turn = ++small_reductions_ % 2;
     const std::size_t bytes = count * size_of(type);
     if (bytes > 0) std::memcpy(control().mailboxes[turn], input, bytes);
     synchronize_ranks();
@@ -176,9 +200,10 @@ class HostPeer final : public PeerTransport {
     combine(inputs, output, count, type, reduction);
   }
 
-  /// Each rank sums its share, and fetches those of the others. No share is written while somebody may read it, also
-  /// where output is input: a rank writes its own share only, which it alone reads, until all have summed theirs.
-  void sum_in_shares(const std::byte* input, std::byte* output, std::size_t count, DataType type, Reduction reduction) {
+  /// Each rank combines its share, and fetches those of the others. No share is written while somebody may read it,
+  /// also where output is input: a rank writes its own share only, which it alone reads, until all have theirs.
+  void reduce_in_shares(const std::byte* input, std::byte* output, std::size_t count, DataType type,
+                        Reduction reduction) {
     control().input = input;
     control().output = output;
     synchronize_ranks();
@@ -202,7 +227,7 @@ class HostPeer final : public PeerTransport {
   std::shared_ptr<const Arenas> arenas_;
   ControlBlocks blocks_;
   Rings rings_;
-  std::size_t small_sums_ = 0;
+  std::size_t small_reductions_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "transport/peer/messages.hpp"
 
+#include <string>
+
 #include "transport/by_messages.hpp"
 
 namespace commlens::transport::peer {
@@ -49,7 +51,7 @@ std::unique_ptr<Exchange> PeerTransport::collective(const Collective& collective
   if (collective.operation == Operation::barrier || collective.operation == Operation::allreduce) {
     return Transport::collective(collective, mode);
   }
-  if (!collective.description().reduces) return by_messages(*this, collective);
+  if (!collective.description().reduces) return by_messages(*this, collective, own_blocks());
   return undivided(
       [this, collective, blocks = collective.blocks()](device::Stream& stream) { reduce(collective, blocks, stream); });
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "transport/activity.hpp"
+#include "transport/by_messages.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport::peer {
@@ -45,6 +46,8 @@ class PeerTransport : public Transport {
       : communicator_(std::move(communicator)), members_(std::move(members)) {}
 
   virtual void transfer(Messages messages, device::Stream& stream) = 0;
+  /// What takes less time for the blocks that a rank keeps.
+  [[nodiscard]] virtual OwnBlocks own_blocks() const = 0;
   virtual void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) = 0;
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
   /// Of a rank among those that share the buffers.

@@ -7,16 +7,12 @@
 
 namespace commlens::transport::peer {
 
-namespace {
-
 std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_t bytes, const std::string& purpose) {
   std::string problem;
   auto memory = SharedMemory::make(communicator, bytes, problem);
   if (!memory) throw Error("peer: no memory that the ranks of the node share for " + purpose + " (" + problem + ")");
   return memory;
 }
-
-}  // namespace
 
 ControlBlocks::ControlBlocks(const Communicator& communicator) {
   const auto ranks = static_cast<std::size_t>(communicator.size());
@@ -42,7 +38,7 @@ bool Arenas::has(const void* data, std::size_t bytes) const {
   return first >= part() && first + bytes <= part() + bytes_;
 }
 
-const std::byte* Arenas::find(int rank, const std::byte* data) const {
+std::byte* Arenas::find(int rank, const std::byte* data) const {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(data) - begins_[static_cast<std::size_t>(rank)];
   return memory_->of(rank) + offset;
 }

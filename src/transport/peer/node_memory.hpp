@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "transport/communicator.hpp"
@@ -14,6 +15,9 @@
 namespace commlens::transport::peer {
 
 inline constexpr std::size_t mailbox_bytes = 8192;
+
+/// Collective. `bytes` of this rank; throws Error on all ranks if one of them cannot have them.
+std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_t bytes, const std::string& purpose);
 
 /// Of one rank, in its part of the shared memory. Its rings follow: one from each rank.
 struct ControlBlock {
@@ -42,11 +46,12 @@ class Arenas {
   /// Collective. `bytes` of this rank. Throws Error on all ranks if one of them cannot have its part.
   Arenas(const Communicator& communicator, std::size_t bytes);
 
-  [[nodiscard]] std::byte* part() const { return memory_->of(rank_); }
+  [[nodiscard]] std::byte* part() const { return part_of(rank_); }
+  [[nodiscard]] std::byte* part_of(int rank) const { return memory_->of(rank); }
   /// Whether `bytes` at `data` lie in this rank's part.
   [[nodiscard]] bool has(const void* data, std::size_t bytes) const;
   /// Where this rank finds what `rank` sees at `data`.
-  [[nodiscard]] const std::byte* find(int rank, const std::byte* data) const;
+  [[nodiscard]] std::byte* find(int rank, const std::byte* data) const;
 
  private:
   int rank_;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "device/gpu_backend.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/transport.hpp"
 
@@ -43,6 +44,9 @@ std::string no_room_on_gpu(const Setup& setup) {
          in_MiB(free) + " are free: ask for less";
 }
 
+/// On GPUs. A mistake there is a kernel that waits for ever.
+bool is_measured(const Communicator& communicator) { return device::backend() == "cuda" && communicator.size() == 2; }
+
 std::string unsupported(const Setup& setup) {
   const auto& communicator = setup.communicator;
   const Communicator node = communicator.node();
@@ -57,6 +61,9 @@ std::string unsupported(const Setup& setup) {
   if (setup.memory == device::Memory::host) return no_room(setup, wanted);
   if (setup.memory != device::Memory::device)
     return "peer works on host and device memory, not on " + memory + " memory";
+  if (!setup.is_named && !is_measured(communicator)) {
+    return "peer has been measured between two GPUs of NVIDIA only: name it to try it (--transport peer)";
+  }
   std::string reason = communicator.first(shared_gpu(setup, "peer"));
   if (reason.empty()) reason = communicator.first(no_room_on_gpu(setup));
   if constexpr (device::has_gpu_backend) return reason.empty() ? gpus_unsupported(setup) : reason;

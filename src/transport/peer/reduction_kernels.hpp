@@ -23,7 +23,7 @@ __device__ inline void synchronize_ranks(const Links& links) {
   if (threadIdx.x == 0) links.counters().barriers = number;
 }
 
-/// Chosen in the kernel, as of each type there is one kernel then: the memory of the other ranks takes longer.
+/// Chosen in the kernel: one for each type, instead of one for each type and reduction, is less to compile.
 struct Combiner {
   Reduction reduction = Reduction::sum;
 

@@ -2,13 +2,12 @@
 // the memory of the other ranks' GPUs, and flags there that the receiver polls in its own memory. The host only
 // launches them.
 //
-//   short message     the sender stores it into a slot of the receiver's inbox: words of 4 bytes, each with its flag,
-//   so
-//                     that no fence is needed (as NCCL's protocol LL)
-//   long message      the receiver tells the sender where it wants the message; the sender stores it there, then a flag
-//   short allreduce   each rank stores its array into the mailboxes of all; each combines everything
-//   other reductions  each rank loads its share of the inputs from the memory of the ranks that have them, and stores
-//                     the results into its own memory, or for an allreduce into that of all
+//   short message    the sender stores it into a slot of the receiver's inbox: words of 4 bytes, each with its flag, so
+//                    that no fence is needed (as NCCL's protocol LL)
+//   long message     the receiver tells the sender where it wants the message; the sender stores it there, then a flag
+//   short allreduce  each rank stores its array into the mailboxes of all; each combines everything
+//   other reduction  each rank loads its share of the inputs from the memory of the ranks that have them, and stores
+//                    the results into its own memory, or for an allreduce into that of all
 //
 // Numbers of messages and of collectives are counted in the GPU's memory, so that a graph can repeat a kernel. Two
 // kernels of one transport that use the same counters must not run at the same time.
@@ -207,6 +206,7 @@ __device__ inline bool is_last_block(unsigned& arrived) {
   if (!last) {
     __syncthreads();
     if (threadIdx.x == 0) last = atomicAdd(&arrived, 1U) == gridDim.x - 1;
+    if (last) __threadfence();  // before the barrier, so that all threads see what the other blocks have stored
     last = __syncthreads_or(last ? 1 : 0) != 0;
     if (last && threadIdx.x == 0) {
       __threadfence();

@@ -44,7 +44,7 @@ def test_windows_between_nodes_are_made_or_refused_with_a_reason(cluster: Cluste
     )
     (record, *_) = kept(*Path("results").glob("put-latency*"))
     if record.status == "skipped":
-        assert record.reason.startswith("MPI makes no such window for these ranks: ")
+        assert record.reason.startswith("mpi makes no such window for these ranks: ")
     else:
         assert (job.status, record.status) == (0, "ok"), job.output
 

@@ -84,6 +84,6 @@ def test_two_launches_without_a_record_end_the_comparison(commlens: Commlens) ->
         *("--launches", 7),
     )
     assert run.returncode == 1
-    assert "nothing is compared: there is no record of FAKE_MODE=die early" in run.stderr
+    assert "nothing is compared: no launch of FAKE_MODE=die early left a record" in run.stderr
     launches = [line for line in run.stderr.splitlines() if ", launch " in line]
     assert len(launches) == 4 and launches[-1].startswith("commlens: latency, launch 2 of 7")

@@ -89,12 +89,24 @@ def test_busy_launches_decide_nothing(busy: tuple[int, int]) -> None:
 
 
 def test_of_launches_that_both_sides_share_a_pair_is_left_out() -> None:
-    first = launches(*[2.0] * 4)
+    first, second = launches(*[2.0] * 4), launches(*[3.0] * 4, transport="staged")
+    for record in (*first, *second):
+        record["interference"] = QUIET
     first[0]["interference"] = BUSY
-    lists = parsed(*first), parsed(*launches(*[3.0] * 4, transport="staged"))
+    lists = parsed(*first), parsed(*second)
     difference = Difference(*lists, lists[0][0].start.metrics["latency_us"])
     assert (difference.launches, difference.basis) == ((3, 3), "samples")
     assert difference.verdict is Verdict.SLOWER and difference.medians == (2.0, 3.0)
+
+
+def test_nothing_is_left_out_beside_a_program_that_does_not_watch() -> None:
+    """Of whose launches as many may have been disturbed: a comparison would favor the other one."""
+    ours = launches(*[2.0 + 0.01 * number for number in range(6)])
+    for number, record in enumerate(ours):
+        record["interference"] = BUSY if number < 2 else QUIET
+    lists = parsed(*launches(*[1.0] * 6, name="another program")), parsed(*ours)
+    difference = Difference(*lists, lists[0][0].start.metrics["latency_us"])
+    assert difference.launches == (6, 6) and not difference.why_busy
 
 
 def test_a_tie_amid_the_work_of_others_is_none() -> None:

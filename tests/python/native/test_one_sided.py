@@ -95,17 +95,53 @@ def test_every_byte_and_every_sum_is_right(benchmark: str, way: int, tmp_path: P
 @pytest.mark.parametrize("dtype", ["u8", "i32", "i64", "f32", "f64"])
 @pytest.mark.parametrize("benchmark", ["accumulate-latency", "get-accumulate-latency"])
 def test_sums_are_exact_in_every_type(benchmark: str, dtype: str, tmp_path: Path) -> None:
-    words = f"--bytes 8,4096 --dtype {dtype} --transport mpi --memory host --batches 2"
-    for record in measured(tmp_path, 2, benchmark, words, "--repeat 500 --no-ceilings"):
+    words = f"--bytes 8,4096 --dtype {dtype} --transport mpi,peer --memory host --batches 2"
+    records = measured(tmp_path, 2, benchmark, words, "--repeat 500 --no-ceilings")
+    assert [record.transport for record in records] == ["mpi", "peer"] * 2
+    for record in records:
         assert record.validation.status == "passed" and record.validation.exact
 
 
-@pytest.mark.parametrize("transport", ["staged", "peer"])
-def test_other_transports_say_why_they_skip(transport: str, tmp_path: Path) -> None:
-    words = f"put-latency --bytes 8 --memory host --transport {transport} --record records.jsonl"
+def test_staged_says_why_it_skips(tmp_path: Path) -> None:
+    words = "put-latency --bytes 8 --memory host --transport staged --record records.jsonl"
     assert native(tmp_path, 2, words).status == NOTHING_RAN
     (record,) = records_in(tmp_path / "records.jsonl")
-    assert record.reason == f"{transport} has no one-sided operations: use --transport mpi"
+    assert record.reason == "staged has no one-sided operations: use --transport mpi or peer"
+
+
+PEER = "--transport peer --memory host --repeat 3 --warmup 2 --batches 2 --no-ceilings"
+
+
+@pytest.mark.parametrize("benchmark", CALLS)
+def test_loads_and_stores_are_right(benchmark: str, tmp_path: Path) -> None:
+    place = list(CALLS).index(benchmark)
+    for synchronization, creation, ranks in (WAYS[place % 4], WAYS[4 + place % 4]):
+        if synchronization not in ACTIVE and "bidirectional" in benchmark:
+            continue
+        records = measured(
+            tmp_path,
+            ranks,
+            benchmark,
+            sizes(benchmark, "1,3,4099"),
+            PEER,
+            f"--synchronization {synchronization}",
+            f"--window-creation {'create' if creation == 'dynamic' else creation}",
+            "--pairs-across node --pairs 1" if ranks == 3 else f"--pairs {ranks // 2}",
+        )
+        assert len(records) == (1 if benchmark in OF_ONE_ELEMENT else 3)
+        for record in records:
+            assert record.validation.status == "passed" and record.validation.elements > 0
+            assert record.facts["window_creation"] in ("allocate", "create")
+
+
+def test_loads_and_stores_need_memory_from_the_beginning(tmp_path: Path) -> None:
+    words = "put-latency --bytes 8 --record records.jsonl --window-creation dynamic"
+    assert native(tmp_path, 2, words, PEER).status == NOTHING_RAN
+    (record,) = records_in(tmp_path / "records.jsonl")
+    assert record.reason == (
+        "peer makes no such window for these ranks: "
+        "peer has no windows to which memory is attached later"
+    )
 
 
 @pytest.mark.parametrize("benchmark", ["put-latency", "get-bandwidth", "fetch-and-op-latency"])

@@ -122,10 +122,9 @@ class HostPeer final : public PeerTransport {
       for (int other = 0; other < ranks(); ++other) parts.push_back(own->part_of(other));
     } else {
       require_reachable(data, bytes);
-      const auto address = std::to_string(reinterpret_cast<std::uintptr_t>(data));
-      for (const std::string& theirs : communicator().gather(address)) {
-        const auto* begin = reinterpret_cast<const std::byte*>(static_cast<std::uintptr_t>(std::stoull(theirs)));
-        parts.push_back(arenas_->find(member(static_cast<int>(parts.size())), begin));
+      const auto offset = static_cast<const std::byte*>(data) - arenas_->part();
+      for (const std::string& theirs : communicator().gather(std::to_string(offset))) {
+        parts.push_back(arenas_->part_of(member(static_cast<int>(parts.size()))) + std::stoull(theirs));
       }
     }
     return make_host_window(communicator(), std::move(parts), std::move(own));

@@ -38,7 +38,7 @@ bool Arenas::has(const void* data, std::size_t bytes) const {
   return first >= part() && first + bytes <= part() + bytes_;
 }
 
-std::byte* Arenas::find(int rank, const std::byte* data) const {
+const std::byte* Arenas::find(int rank, const std::byte* data) const {
   const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(data) - begins_[static_cast<std::size_t>(rank)];
   return memory_->of(rank) + offset;
 }

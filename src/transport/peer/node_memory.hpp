@@ -51,7 +51,7 @@ class Arenas {
   /// Whether `bytes` at `data` lie in this rank's part.
   [[nodiscard]] bool has(const void* data, std::size_t bytes) const;
   /// Where this rank finds what `rank` sees at `data`.
-  [[nodiscard]] std::byte* find(int rank, const std::byte* data) const;
+  [[nodiscard]] const std::byte* find(int rank, const std::byte* data) const;
 
  private:
   int rank_;

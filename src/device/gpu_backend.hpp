@@ -1,5 +1,5 @@
-// Whether the build has a GPU backend. In a header of its own: what does not include it is compiled alike in every build,
-// and a compiler's cache has it.
+// Whether the build has a GPU backend. In a header of its own: what does not include it is the same in every build, and
+// a compiler's cache has it.
 #pragma once
 
 namespace commlens::device {

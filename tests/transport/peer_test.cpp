@@ -1,6 +1,4 @@
 // What only the transport `peer` promises, and the memory that it shares.
-#include <fmt/ranges.h>
-
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -104,19 +102,19 @@ class PeerWindow : public InPlace {};
 TEST_P(PeerWindow, LosesNoSum) {
   const auto window = transport->window(WindowCreation::allocate, nullptr, sizeof(std::int64_t));
   constexpr int times = 3000;
-  std::vector<std::string> fetched;
+  std::string fetched;
   const std::int64_t one = 1;
   for (int i = 0; i < times; ++i) {
     std::int64_t before = -1;
     window->fetch_and_add(&one, &before, AtomicType::i64, 0);
-    fetched.push_back(std::to_string(before));
+    fetched += std::to_string(before) + " ";
   }
   window->fence();
   std::int64_t sum = 0;
   window->get(&sum, sizeof sum, 0, 0);
   EXPECT_EQ(sum, std::int64_t{times} * ranks);
   std::set<std::string> different;
-  for (const std::string& all_of_a_rank : world().gather(fmt::format("{}", fmt::join(fetched, " ")))) {
+  for (const std::string& all_of_a_rank : world().gather(fetched)) {
     std::istringstream words(all_of_a_rank);
     for (std::string word; words >> word;) EXPECT_TRUE(different.insert(word).second) << word << " came twice";
   }

@@ -13,7 +13,6 @@
 
 #include "base/enum_names.hpp"
 #include "device/data_type.hpp"
-#include "device/function.hpp"
 #include "transport/grid.hpp"
 
 namespace commlens::transport {
@@ -76,7 +75,7 @@ constexpr bool is_idempotent(Reduction reduction) {
   }
 }
 /// Bit by bit, or logical: of integers only.
-COMMLENS_FUNCTION constexpr bool is_of_bits(Reduction reduction) { return reduction >= Reduction::band; }
+constexpr bool is_of_bits(Reduction reduction) { return reduction >= Reduction::band; }
 
 /// How elements are divided into blocks where ranks may have different numbers: `count` each; 0 at the first rank up to
 /// twice as many at the last; or none at every other rank.

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "device/data_type.hpp"
+#include "device/function.hpp"
 #include "device/operations.hpp"
 #include "transport/collectives.hpp"
 
@@ -20,7 +21,7 @@ inline void require_sum_of_complex(Reduction reduction, DataType type) {
 
 /// Calls `function(operation)` for a sum, product, minimum or maximum; false for another reduction.
 template <class Function>
-bool with_arithmetic(Reduction reduction, Function function) {
+COMMLENS_FUNCTION bool with_arithmetic(Reduction reduction, Function function) {
   switch (reduction) {
     case Reduction::sum:
     case Reduction::user:
@@ -42,7 +43,7 @@ bool with_arithmetic(Reduction reduction, Function function) {
 
 /// The same for the reductions of integers.
 template <class Function>
-bool with_bits(Reduction reduction, Function function) {
+COMMLENS_FUNCTION bool with_bits(Reduction reduction, Function function) {
   switch (reduction) {
     case Reduction::band:
       function(device::BitAnd());

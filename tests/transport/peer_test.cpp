@@ -1,4 +1,5 @@
 // What only the transport `peer` promises, and the memory that it shares.
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -6,6 +7,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.hpp"
@@ -98,24 +100,30 @@ TEST_P(Peer, RefusesAMessageThatIsLongerThanTheBuffer) {
 
 class PeerWindow : public InPlace {};
 
-/// All ranks at the same time on the part of rank 0.
+/// All ranks at the same time on the part of rank 0, for longer than they are scheduled one after the other.
 TEST_P(PeerWindow, LosesNoSum) {
   const auto window = transport->window(WindowCreation::allocate, nullptr, sizeof(std::int64_t));
-  constexpr int times = 3000;
-  std::string fetched;
+  constexpr int fetched = 3000;
   const std::int64_t one = 1;
-  for (int i = 0; i < times; ++i) {
+  std::string befores;
+  window->fence();
+  std::int64_t added = 0;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  for (; added % 100 != 0 || std::chrono::steady_clock::now() < end; ++added) {
+    window->accumulate(&one, 1, AtomicType::i64, 0);
+  }
+  for (int i = 0; i < fetched; ++i) {
     std::int64_t before = -1;
     window->fetch_and_add(&one, &before, AtomicType::i64, 0);
-    fetched += std::to_string(before) + " ";
+    befores += std::to_string(before) + " ";
   }
   window->fence();
   std::int64_t sum = 0;
   window->get(&sum, sizeof sum, 0, 0);
-  EXPECT_EQ(sum, std::int64_t{times} * ranks);
+  EXPECT_EQ(sum, world().sum(added + fetched));
   std::set<std::string> different;
-  for (const std::string& all_of_a_rank : world().gather(fetched)) {
-    std::istringstream words(all_of_a_rank);
+  for (const std::string& of_a_rank : world().gather(befores)) {
+    std::istringstream words(of_a_rank);
     for (std::string word; words >> word;) EXPECT_TRUE(different.insert(word).second) << word << " came twice";
   }
 }
@@ -123,6 +131,7 @@ TEST_P(PeerWindow, LosesNoSum) {
 TEST_P(PeerWindow, LetsOneRankAtATimeHoldTheLock) {
   const auto window = transport->window(WindowCreation::allocate, nullptr, 2 * sizeof(std::int64_t));
   constexpr int times = 2000;
+  window->fence();  // all begin at the same time
   for (int i = 0; i < times; ++i) {
     std::int64_t values[2] = {};
     window->lock(0, true);
@@ -130,6 +139,7 @@ TEST_P(PeerWindow, LetsOneRankAtATimeHoldTheLock) {
     EXPECT_EQ(values[0], values[1]) << "another rank was between its two stores";
     values[0] += 1;
     window->put(values, sizeof values[0], 0, 0);
+    std::this_thread::yield();  // so that another rank looks now, if it may
     window->put(values, sizeof values[0], 0, sizeof values[0]);
     window->unlock(0);
     window->lock(0, false);
@@ -190,6 +200,14 @@ TEST(PeerDescription, RefusesManagedMemoryInWords) {
   const std::string why =
       described().unsupported(transport::Setup{world(), this_device(), device::Memory::managed, ""});
   EXPECT_NE(why.find("not on managed memory"), std::string::npos) << why;
+}
+
+/// A kernel that waits for ever would end a run that nobody asked to include it.
+TEST(PeerDescription, IsNamedWhereItHasNotBeenMeasured) {
+  if (device::backend() == "cuda" && world().size() == 2) GTEST_SKIP() << "measured";
+  transport::Setup setup{world(), this_device(), device::Memory::device, ""};
+  setup.is_named = false;
+  EXPECT_NE(described().unsupported(setup).find("name it to try it"), std::string::npos);
 }
 
 TEST(PeerDescription, SaysHowMuchMemoryItLacks) {

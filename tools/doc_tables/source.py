@@ -41,7 +41,10 @@ def value(record: Record, metric: str) -> float:
 
 
 def median(record: Record | None, metric: str) -> str:
-    return f"{value(record, metric):.4g}" if record else NOTHING
+    if not record:
+        return NOTHING
+    number = value(record, metric)
+    return f"{number:.4g}" if number < 1e4 else f"{number:,.0f}"
 
 
 def time_us(record: Record) -> float:

@@ -11,7 +11,6 @@ from doc_tables.source import (
     records,
     time_us,
     transports,
-    value,
 )
 
 _SIZES = {1: "1 B", 4096: "4 KiB", 65536: "64 KiB", 1 << 20: "1 MiB", 4 << 20: "4 MiB"}
@@ -109,8 +108,6 @@ def staged_pieces() -> list[Row]:
         row: Row = [piece]
         for name, metric in (("latency", "latency_us"), ("bandwidth", "bandwidth_GBps")):
             same = [record for record in pool if record.benchmark == name]
-            found = [find(same, bytes=n << 20) for n in sizes[name]]
-            values = [value(record, metric) if record else 0.0 for record in found]
-            row += [f"{each:,.0f}" if each >= 1000 else f"{each:.4g}" for each in values]
+            row += [median(find(same, bytes=n << 20), metric) for n in sizes[name]]
         rows.append(row)
     return rows

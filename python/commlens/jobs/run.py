@@ -36,7 +36,7 @@ class JobRun:
         return bool(self.results) and self.results[-1].status == Status.USAGE
 
     @property
-    def is_hopeless(self) -> bool:
+    def has_failed(self) -> bool:
         """Whether it is refused, or two launches have left no record."""
         return not self.records and (self.is_refused or len(self.results) > 1)
 
@@ -62,9 +62,9 @@ class JobRun:
 def interleave(runs: Sequence[JobRun], *, all_needed: bool = False) -> Result | None:
     """Runs all launches of all jobs, whatever fails on the way, but for an interruption, which is
     returned. With `all_needed`, for records that are of no use without those of the others, it ends
-    once a job is hopeless."""
+    once a job has failed."""
     for index, launch in _order([run.job for run in runs]):
-        if all_needed and any(run.is_hopeless for run in runs):
+        if all_needed and any(run.has_failed for run in runs):
             return None
         if not runs[index].is_refused:
             result = runs[index].run(launch)

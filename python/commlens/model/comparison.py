@@ -125,7 +125,8 @@ class Difference:
         if not any(whys):
             return
         if not all(any(record.interference for record in side.values()) for side in self._sides):
-            # Launches of the side that was not watched may be as many, and none can be told.
+            # Which launches of the other program were disturbed is not known: to leave out those of
+            # one side would favor it.
             if 2 * sum(map(bool, whys)) > min(self.launches):
                 self.why_busy = next(filter(None, whys))
             return

@@ -103,28 +103,10 @@ class HostWindow final : public Window {
     }
   }
 
-  void post() override {
-    const InCall call(peer_call);
-    for_others([&](int other) { pair(other, rank_).posted.fetch_add(1, std::memory_order_release); });
-  }
-  void start() override {
-    const InCall call(peer_call);
-    for_others([&](int other) {
-      const std::uint64_t number = ++started_[static_cast<std::size_t>(other)];
-      wait_until([&] { return pair(rank_, other).posted.load(std::memory_order_acquire) >= number; });
-    });
-  }
-  void complete() override {
-    const InCall call(peer_call);
-    for_others([&](int other) { pair(other, rank_).completed.fetch_add(1, std::memory_order_release); });
-  }
-  void wait() override {
-    const InCall call(peer_call);
-    for_others([&](int other) {
-      const std::uint64_t number = ++waited_[static_cast<std::size_t>(other)];
-      wait_until([&] { return pair(rank_, other).completed.load(std::memory_order_acquire) >= number; });
-    });
-  }
+  void post() override { count(&PairFlags::posted); }
+  void start() override { wait_for(&PairFlags::posted, started_); }
+  void complete() override { count(&PairFlags::completed); }
+  void wait() override { wait_for(&PairFlags::completed, waited_); }
 
   void lock(int target, bool exclusive) override {
     const InCall call(peer_call);
@@ -160,10 +142,21 @@ class HostWindow final : public Window {
     return reinterpret_cast<PairFlags*>(flags_->of(of) + sizeof(WindowFlags))[other];
   }
 
-  template <class Function>
-  void for_others(Function function) const {
+  using Counter = std::atomic<std::uint64_t> PairFlags::*;
+  /// At all other ranks.
+  void count(Counter counter) const {
+    const InCall call(peer_call);
     for (int other = 0; other < ranks_; ++other) {
-      if (other != rank_) function(other);
+      if (other != rank_) (pair(other, rank_).*counter).fetch_add(1, std::memory_order_release);
+    }
+  }
+  /// Until all other ranks have counted once more here; `numbers` has what they had counted before.
+  void wait_for(Counter counter, std::vector<std::uint64_t>& numbers) const {
+    const InCall call(peer_call);
+    for (int other = 0; other < ranks_; ++other) {
+      if (other == rank_) continue;
+      const std::uint64_t number = ++numbers[static_cast<std::size_t>(other)];
+      wait_until([&] { return (pair(rank_, other).*counter).load(std::memory_order_acquire) >= number; });
     }
   }
 

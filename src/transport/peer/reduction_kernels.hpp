@@ -6,9 +6,9 @@
 #include <type_traits>
 
 #include "device/gpu/api.hpp"
-#include "device/operations.hpp"
 #include "transport/collectives.hpp"
 #include "transport/peer/region.hpp"
+#include "transport/reductions.hpp"
 
 namespace commlens::transport::peer::gpu {
 
@@ -29,38 +29,13 @@ struct Combiner {
 
   template <class Element>
   __device__ Element operator()(Element a, Element b) const {
+    Element result = a;
+    const auto combine = [&](auto operation) { result = operation(a, b); };
     if constexpr (std::is_integral_v<Element>) {
-      if (is_of_bits(reduction)) return of_bits(a, b);
+      if (with_bits(reduction, combine)) return result;
     }
-    switch (reduction) {
-      case Reduction::prod:
-        return device::Product()(a, b);
-      case Reduction::min:
-        return device::Minimum()(a, b);
-      case Reduction::max:
-        return device::Maximum()(a, b);
-      default:
-        return device::Sum()(a, b);
-    }
-  }
-
- private:
-  template <class Integer>
-  __device__ Integer of_bits(Integer a, Integer b) const {
-    switch (reduction) {
-      case Reduction::band:
-        return device::BitAnd()(a, b);
-      case Reduction::bor:
-        return device::BitOr()(a, b);
-      case Reduction::bxor:
-        return device::BitXor()(a, b);
-      case Reduction::land:
-        return device::LogicalAnd()(a, b);
-      case Reduction::lor:
-        return device::LogicalOr()(a, b);
-      default:
-        return device::LogicalXor()(a, b);
-    }
+    with_arithmetic(reduction, combine);
+    return result;
   }
 };
 

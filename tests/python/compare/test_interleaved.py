@@ -87,3 +87,10 @@ def test_two_launches_without_a_record_end_the_comparison(commlens: Commlens) ->
     assert "nothing is compared: no launch of FAKE_MODE=die early left a record" in run.stderr
     launches = [line for line in run.stderr.splitlines() if ", launch " in line]
     assert len(launches) == 4 and launches[-1].startswith("commlens: latency, launch 2 of 7")
+
+
+def test_a_side_that_is_refused_ends_the_comparison_at_once(commlens: Commlens) -> None:
+    words = ("compare", "--run", "latency", "--a", "X=1", "--b", "X=2", "--launches", 7)
+    run = commlens(*words, "--", "--repeat", 0)
+    assert run.returncode == 1 and "--repeat 0: must be at least 1" in run.stderr
+    assert sum(", launch " in line for line in run.stderr.splitlines()) == 1

@@ -20,10 +20,17 @@ struct CoarseScalars {
   const double* alphas;
 
   [[nodiscard]] COMMLENS_FUNCTION double rz(std::size_t step) const { return of[2 * step]; }
+  /// What is left is less than the rounding of x, which further steps cannot improve: with few unknowns they would go
+  /// on to numbers so small that floats have only some bits of them, or none, and end in infinity.
+  [[nodiscard]] COMMLENS_FUNCTION bool has_ended(std::size_t step) const {
+    constexpr double rounding = 1.0 / (1 << 24);
+    return !(rz(step) > rounding * rounding * rz(0));
+  }
   [[nodiscard]] COMMLENS_FUNCTION double beta(std::size_t step) const {
-    return step > 0 && rz(step - 1) > 0 ? rz(step) / rz(step - 1) : 0.0;
+    return step > 0 && !has_ended(step) ? rz(step) / rz(step - 1) : 0.0;
   }
   [[nodiscard]] COMMLENS_FUNCTION double alpha(std::size_t step) const {
+    if (has_ended(step)) return 0;
     const double last = step > 0 ? alphas[step - 1] : 0.0;
     const double energy = of[2 * step + 1] - (last > 0 ? beta(step) * rz(step) / last : 0.0);
     return energy > 0 ? rz(step) / energy : 0.0;

@@ -4,8 +4,6 @@
 // finish() an exchange is on a stream of its own, synchronized with the caller's by events, so that other work can
 // overlap with it. Where nothing does, run() saves the events and the changes of streams, which cost more than a small
 // message.
-#include "device/gpu/ccl.hpp"
-
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -18,10 +16,11 @@
 #include <vector>
 
 #include "base/error.hpp"
-#include "device/gpu/check.hpp"
-#include "transport/activity.hpp"
+#include "device/gpu/api.hpp"
 #include "transport/by_messages.hpp"
+#include "transport/ccl_library.hpp"
 #include "transport/ccl_profiler.hpp"
+#include "transport/ccl_window.hpp"
 #include "transport/communicator.hpp"
 #include "transport/reductions.hpp"
 #include "transport/transport.hpp"
@@ -29,43 +28,6 @@
 namespace commlens::transport {
 
 namespace {
-
-const Call ccl_enqueue_call{"a call of the ccl library"};
-
-/// The library, while it lives; null where there is none. It is loaded when it is first used and not linked with: each
-/// library that a process has loaded makes a CUDA-aware MPI slower with buffers in host memory.
-using Library = std::unique_ptr<void, decltype([](void* library) { dlclose(library); })>;
-Library load() { return Library(dlopen(COMMLENS_CCL_FILE, RTLD_NOW | RTLD_LOCAL)); }
-
-void* library() {
-  static void* const loaded = load().release();
-  return loaded;
-}
-
-/// One that was preloaded comes first.
-void* address_of(const char* function) {
-  void* preloaded = dlsym(RTLD_DEFAULT, function);
-  return preloaded != nullptr ? preloaded : dlsym(library(), function);
-}
-
-#define CCL_FUNCTION(function)                                                                  \
-  ([] {                                                                                         \
-    static const auto address = reinterpret_cast<decltype(&(function))>(address_of(#function)); \
-    return address;                                                                             \
-  }())
-
-void check_ccl(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr) {
-  if (status == ncclSuccess) return;
-  const char* detail = CCL_FUNCTION(ncclGetLastError)(communicator);
-  throw Error(std::string(call) + " of " COMMLENS_CCL_NAME ": " + CCL_FUNCTION(ncclGetErrorString)(status) +
-              (detail != nullptr && *detail != '\0' ? std::string(" (") + detail + ")" : std::string()));
-}
-
-#define CCL_CALL(function, ...)                                \
-  do {                                                         \
-    const InCall in_call(ccl_enqueue_call);                    \
-    check_ccl(CCL_FUNCTION(function)(__VA_ARGS__), #function); \
-  } while (false)
 
 struct Elements {
   ncclDataType_t type;
@@ -194,8 +156,22 @@ class CclCollective final : public CclExchange {
   }
 
   [[nodiscard]] static bool has(Operation operation) {
-    return operation == Operation::broadcast || operation == Operation::reduce || operation == Operation::allreduce ||
-           operation == Operation::reduce_scatter || operation == Operation::allgather;
+    switch (operation) {
+      case Operation::broadcast:
+      case Operation::reduce:
+      case Operation::allreduce:
+      case Operation::reduce_scatter:
+      case Operation::allgather:
+        return true;
+#if COMMLENS_CCL_HAS_ALLTOALL
+      case Operation::alltoall:
+      case Operation::gather:
+      case Operation::scatter:
+        return CCL_FUNCTION(ncclAlltoAll) != nullptr;
+#endif
+      default:
+        return false;
+    }
   }
 
   void run(device::Stream& stream) override {
@@ -220,6 +196,17 @@ class CclCollective final : public CclExchange {
       case Operation::allgather:
         CCL_CALL(ncclAllGather, input, output, count, type, communicator(), native(stream));
         return;
+#if COMMLENS_CCL_HAS_ALLTOALL
+      case Operation::alltoall:
+        CCL_CALL(ncclAlltoAll, input, output, count, type, communicator(), native(stream));
+        return;
+      case Operation::gather:
+        CCL_CALL(ncclGather, input, output, count, type, root, communicator(), native(stream));
+        return;
+      case Operation::scatter:
+        CCL_CALL(ncclScatter, input, output, count, type, root, communicator(), native(stream));
+        return;
+#endif
       default:
         return;
     }
@@ -248,15 +235,15 @@ class CclBarrier final : public CclExchange {
 
 class CclTransport final : public Transport {
  public:
-  CclTransport(const Communicator& communicator, device::Device& device) : device_(device) {
+  CclTransport(Communicator communicator, device::Device& device) : ranks_(std::move(communicator)), device_(device) {
     ncclUniqueId id{};
-    if (communicator.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
-    const std::string text = communicator.broadcast(std::string(id.internal, sizeof id.internal));
+    if (ranks_.rank() == 0) CCL_CALL(ncclGetUniqueId, &id);
+    const std::string text = ranks_.broadcast(std::string(id.internal, sizeof id.internal));
     std::copy(text.begin(), text.end(), id.internal);
     int version = 0;
     CCL_CALL(ncclGetVersion, &version);
     const CclProfiler profiler(version);
-    CCL_CALL(ncclCommInitRank, &communicator_, communicator.size(), id, communicator.rank());
+    CCL_CALL(ncclCommInitRank, &communicator_, ranks_.size(), id, ranks_.rank());
     barrier_ = std::make_unique<CclBarrier>(communicator_, device_);
   }
   CclTransport(CclTransport&&) = delete;
@@ -313,12 +300,15 @@ class CclTransport final : public Transport {
     if (is_complex(collective.type) && collective.reduction != Reduction::sum) return "complex numbers are only summed";
     return {};
   }
+  [[nodiscard]] InPlaceOffsets in_place(const Collective& collective) const override {
+    return in_own_block(collective);
+  }
   [[nodiscard]] bool sums(DataType type) const override {
     return has_small_floats || (type != DataType::f8e4m3 && type != DataType::f8e5m2);
   }
   std::unique_ptr<Exchange> collective(const Collective& collective, CallMode /*mode*/) override {
     if (collective.operation == Operation::barrier) return std::make_unique<CclBarrier>(communicator_, device_);
-    // The own block is a message, too, as in ncclAlltoAll: a copy before the messages took a tenth of the time.
+    // The own block is a message, too: a copy before the messages took a tenth of the time.
     if (!CclCollective::has(collective.operation)) return by_messages(*this, collective, OwnBlocks::messages);
     return std::make_unique<CclCollective>(communicator_, device_, collective);
   }
@@ -329,10 +319,20 @@ class CclTransport final : public Transport {
   [[nodiscard]] bool takes_host_memory() const override { return false; }
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator ranks) override {
-    return std::make_unique<CclTransport>(ranks, device_);
+    return std::make_unique<CclTransport>(std::move(ranks), device_);
+  }
+
+  /// Of memory that the library has made: it reaches no other.
+  [[nodiscard]] std::vector<WindowCreation> windows(device::Memory /*memory*/) const override {
+    if (!has_ccl_windows()) return {};
+    return {WindowCreation::allocate};
+  }
+  std::unique_ptr<Window> window(WindowCreation /*creation*/, void* /*data*/, std::size_t bytes) override {
+    return make_ccl_window(communicator_, ranks_, device_, bytes);
   }
 
  private:
+  Communicator ranks_;
   device::Device& device_;
   ncclComm_t communicator_ = nullptr;
   std::unique_ptr<CclBarrier> barrier_;
@@ -344,7 +344,7 @@ std::string unsupported(const Setup& setup) {
   if (!device::on_gpu(setup.memory)) {
     reason = std::string(COMMLENS_CCL_NAME " works on device or managed memory, not on ") +
              std::string(name(setup.memory)) + " memory";
-  } else if (library() == nullptr) {
+  } else if (ccl_library() == nullptr) {
     reason = std::string(COMMLENS_CCL_FILE " cannot be loaded (") + dlerror() + "): set LD_LIBRARY_PATH";
   }
   return reason;
@@ -352,7 +352,7 @@ std::string unsupported(const Setup& setup) {
 
 std::vector<std::pair<std::string, std::string>> versions() {
   int version = 0;
-  const Library asked = load();  // and unloaded again: not every start uses it
+  const CclLibrary asked = load_ccl();  // and unloaded again: not every start uses it
   const auto get = asked ? reinterpret_cast<decltype(&ncclGetVersion)>(dlsym(asked.get(), "ncclGetVersion")) : nullptr;
   if (get == nullptr || get(&version) != ncclSuccess) return {};
   return {{"ccl", COMMLENS_CCL_NAME " " + std::to_string(version / 10000) + "." +
@@ -363,7 +363,8 @@ const Registration ccl_registration(3, {.name = "ccl",
                                         .description = COMMLENS_CCL_NAME " on a stream of the GPU",
                                         .unsupported = unsupported,
                                         .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
-                                          return std::make_unique<CclTransport>(setup.communicator, setup.device);
+                                          return std::make_unique<CclTransport>(
+                                              Communicator(setup.communicator.handle()), setup.device);
                                         },
                                         .versions = versions});
 

@@ -164,7 +164,9 @@ std::vector<OperationDescription> make() {
                                             .output = own,
                                             .blocks = [](const Shape& s) { return block_of(s, 0, s.ranks - 1); },
                                             .total = all,
-                                            .bus_factor = of_others};
+                                            .bus_factor = of_others,
+                                            .in_place = at_begin,
+                                            .repeats_in_place = false};
   const OperationDescription allgather{.operation = Operation::allgather,
                                        .call = "MPI_Allgather",
                                        .help = "collect a block of every rank, on all ranks",
@@ -362,6 +364,14 @@ const std::vector<OperationDescription>& operations() {
 
 const OperationDescription& describe(Operation operation) {
   return operations().at(static_cast<std::size_t>(operation));
+}
+
+InPlaceOffsets in_own_block(const Collective& collective) {
+  const OperationDescription& operation = collective.description();
+  const bool scatters =
+      collective.operation == Operation::reduce_scatter || collective.operation == Operation::reduce_scatterv;
+  if (scatters) return {.output = collective.shape.begin(collective.shape.rank)};
+  return operation.in_place(collective.shape);
 }
 
 }  // namespace commlens::transport

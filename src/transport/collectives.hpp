@@ -139,7 +139,7 @@ struct OperationDescription {
   /// Elements of the largest array that a rank has, by which nccl-tests defines the algorithm bandwidth.
   std::size_t (*total)(const Shape&);
   BusFactor bus_factor;
-  /// nullptr: MPI and NCCL have no such operation in place, or differ in it.
+  /// As MPI has them; nullptr: not both MPI and NCCL have the operation in place.
   InPlaceOffsets (*in_place)(const Shape&) = nullptr;
   bool is_in_place = false;      ///< unless the user asks otherwise
   bool repeats_in_place = true;  ///< once more in place, with an idempotent reduction, changes nothing
@@ -162,6 +162,9 @@ struct Collective {
   [[nodiscard]] const OperationDescription& description() const { return describe(operation); }
   [[nodiscard]] std::vector<Block> blocks() const { return description().blocks(shape); }
 };
+
+/// As NCCL has them: the result of a reduce-scatter replaces the rank's own block, where MPI puts it at the beginning.
+InPlaceOffsets in_own_block(const Collective& collective);
 
 /// How it is called: one call that waits; MPI_I... and a wait; or prepared once, then started and waited for.
 enum class CallMode { blocking, nonblocking, persistent };

@@ -118,10 +118,16 @@ class MpiTransport final : public Transport {
     mpi_calls::barrier(communicator_);
   }
 
+  /// MPI_Win_allocate makes host memory.
+  [[nodiscard]] std::vector<WindowCreation> windows(device::Memory memory) const override {
+    if (memory == device::Memory::host) {
+      return {WindowCreation::allocate, WindowCreation::create, WindowCreation::dynamic};
+    }
+    return {WindowCreation::create, WindowCreation::dynamic};
+  }
   std::unique_ptr<Window> window(WindowCreation creation, void* data, std::size_t bytes) override {
     return make_mpi_window(communicator_, creation, data, bytes);
   }
-  [[nodiscard]] bool has_windows() const override { return true; }
 
   [[nodiscard]] bool can_split() const override { return true; }
   std::unique_ptr<Transport> split(Communicator ranks) override {

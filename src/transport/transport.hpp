@@ -114,6 +114,10 @@ class Transport {
   /// Whether the library reduces it by a function of ours (MPI_Op_create), as applications do with types that it does
   /// not know.
   [[nodiscard]] virtual bool reduces_by_function(const Collective& /*collective*/) const { return false; }
+  /// Where input and output of an operation in place begin in their buffer.
+  [[nodiscard]] virtual InPlaceOffsets in_place(const Collective& collective) const {
+    return collective.description().in_place(collective.shape);
+  }
   /// An operation to be repeated, on the same arrays. Collective, also to destroy; must not outlive the transport.
   /// nullptr if it is unsupported().
   virtual std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode);
@@ -125,13 +129,13 @@ class Transport {
   /// Whether buffers in any host memory are supported, too, by a transport made for other memory. The same on all
   /// ranks.
   [[nodiscard]] virtual bool takes_host_memory() const { return true; }
-  /// A window over `bytes` at `data` of each rank, or of memory that the window has made. Collective. It must not
-  /// outlive the transport and `data`. nullptr if has_windows() is false.
+  /// The kinds of windows that it has over such memory; none: it has no one-sided operations. The same on all ranks.
+  [[nodiscard]] virtual std::vector<WindowCreation> windows(device::Memory /*memory*/) const { return {}; }
+  /// A window over `bytes` at `data` of each rank, or of memory that the window has made; of a kind that it has.
+  /// Collective. It must not outlive the transport and `data`.
   virtual std::unique_ptr<Window> window(WindowCreation /*creation*/, void* /*data*/, std::size_t /*bytes*/) {
     return nullptr;
   }
-  /// The same on all ranks.
-  [[nodiscard]] virtual bool has_windows() const { return false; }
   /// Memory for all buffers that this rank will pass, where the transport must make it; empty where any memory of its
   /// kind will do. Collective, once. It must not outlive the transport.
   [[nodiscard]] virtual device::Buffer allocate(std::size_t /*bytes*/) { return {}; }

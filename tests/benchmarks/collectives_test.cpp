@@ -62,7 +62,7 @@ class EveryCollective : public transport::EveryTransport {
     const std::size_t input = description.input(collective.shape) * size;
     const std::size_t output = description.output(collective.shape) * size;
     if (collective.in_place) {
-      const auto begin = description.in_place(collective.shape);
+      const auto begin = transport->in_place(collective);
       first_ = allocate(std::max(begin.input * size + input, begin.output * size + output));
       collective.input = first_.as<std::byte>() + begin.input * size;
       collective.output = first_.as<std::byte>() + begin.output * size;

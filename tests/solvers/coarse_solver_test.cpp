@@ -178,6 +178,20 @@ TEST_P(CoarseSolverIn, NeedsNoRowsOnARankAndStaysAtTheSolution) {
   }
 }
 
+/// What is left after some steps is rounding, down to numbers that floats do not have: of many right sides some meet
+/// it.
+TEST_P(CoarseSolverIn, StaysAtTheSolutionWhateverIsLeft) {
+  for (const sem::Shape& shape : {sem::Shape{.elements = {2, 2, 2}, .order = 1, .eps = 0.3}, two_unknowns}) {
+    Problem<float> problem(shape, context(), nobody);
+    const auto solver = cg(problem, 40);
+    for (unsigned seed = 0; seed < 200; ++seed) {
+      const Vector solution = problem.whole.random(seed);
+      reference::expect_equal(solved(problem, *solver, problem.whole.apply(solution)), solution, 1e-5,
+                              std::to_string(seed));
+    }
+  }
+}
+
 TEST_P(CoarseSolverIn, OfNothingIsNothing) {
   Problem<float> problem(coarse_shape, context(), nobody);
   const Vector zeros(problem.whole.unknowns());

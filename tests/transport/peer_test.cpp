@@ -1,9 +1,12 @@
 // What only the transport `peer` promises, and the memory that it shares.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <numeric>
 #include <set>
 #include <sstream>
 #include <string>
@@ -98,29 +101,54 @@ TEST_P(Peer, RefusesAMessageThatIsLongerThanTheBuffer) {
   EXPECT_THROW(exchange->run(*stream), Error);
 }
 
-class PeerWindow : public InPlace {};
+/// Windows into whose parts each rank can store by itself.
+class LoadStoreWindow : public InPlace {
+ protected:
+  void SetUp() override {
+    InPlace::SetUp();
+    if (transport && transport->windows(memory()).empty()) GTEST_SKIP() << "no windows";
+  }
+
+  /// Of zeros.
+  [[nodiscard]] std::unique_ptr<Window> window_of(std::size_t bytes) const {
+    auto window = transport->window(WindowCreation::allocate, nullptr, bytes);
+    stream->fill(window->data(), 0, bytes);
+    stream->wait();
+    window->fence();
+    return window;
+  }
+  /// What rank 0 has.
+  template <class T>
+  [[nodiscard]] std::vector<T> got(Window& window, std::size_t count) const {
+    const auto values = uploaded(std::vector<T>(count, T{99}));
+    stream->wait();
+    window.get(values.data(), values.bytes(), 0, 0);
+    window.flush(0);
+    return downloaded<T>(values);
+  }
+};
 
 /// All ranks at the same time on the part of rank 0, for longer than they are scheduled one after the other.
-TEST_P(PeerWindow, LosesNoSum) {
-  const auto window = transport->window(WindowCreation::allocate, nullptr, sizeof(std::int64_t));
+TEST_P(LoadStoreWindow, LosesNoSum) {
+  const auto window = window_of(sizeof(std::int64_t));
   constexpr int fetched = 3000;
-  const std::int64_t one = 1;
+  const auto one = uploaded(std::vector<std::int64_t>{1});
+  const auto before = uploaded(std::vector<std::int64_t>{-1});
+  stream->wait();
   std::string befores;
   window->fence();
   std::int64_t added = 0;
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
   for (; added % 100 != 0 || std::chrono::steady_clock::now() < end; ++added) {
-    window->accumulate(&one, 1, AtomicType::i64, 0);
+    window->accumulate(one.data(), 1, AtomicType::i64, 0);
   }
   for (int i = 0; i < fetched; ++i) {
-    std::int64_t before = -1;
-    window->fetch_and_add(&one, &before, AtomicType::i64, 0);
-    befores += std::to_string(before) + " ";
+    window->fetch_and_add(one.data(), before.data(), AtomicType::i64, 0);
+    window->flush(0);
+    befores += std::to_string(downloaded<std::int64_t>(before).front()) + " ";
   }
   window->fence();
-  std::int64_t sum = 0;
-  window->get(&sum, sizeof sum, 0, 0);
-  EXPECT_EQ(sum, world().sum(added + fetched));
+  EXPECT_EQ(got<std::int64_t>(*window, 1).front(), world().sum(added + fetched));
   std::set<std::string> different;
   for (const std::string& of_a_rank : world().gather(befores)) {
     std::istringstream words(of_a_rank);
@@ -128,67 +156,117 @@ TEST_P(PeerWindow, LosesNoSum) {
   }
 }
 
-TEST_P(PeerWindow, LetsOneRankAtATimeHoldTheLock) {
-  const auto window = transport->window(WindowCreation::allocate, nullptr, 2 * sizeof(std::int64_t));
+/// Several are in a word, which is what a GPU exchanges.
+TEST_P(LoadStoreWindow, LosesNoSumOfBytes) {
+  constexpr std::size_t count = 70;
+  const auto window = window_of(count);
+  const auto values = uploaded(std::vector<std::uint8_t>(count, static_cast<std::uint8_t>(1 + rank)));
+  stream->wait();
+  constexpr int times = 7;
+  for (int i = 0; i < times; ++i) window->accumulate(values.data(), count, AtomicType::u8, 0);
+  window->fence();
+  const int sum = times * ranks * (ranks + 1) / 2;
+  EXPECT_EQ(got<std::uint8_t>(*window, count), std::vector<std::uint8_t>(count, static_cast<std::uint8_t>(sum)));
+}
+
+TEST_P(LoadStoreWindow, SwapsForOneRankAtATime) {
+  const auto window = window_of(sizeof(int));
+  constexpr int swaps = 100;
+  std::vector<int> numbers(ranks * swaps + 2);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const auto all = uploaded(numbers);
+  const auto before = uploaded(std::vector<int>{0});
+  stream->wait();
+  int seen = 0;
+  for (int done = 0; done < swaps;) {
+    window->compare_and_swap(all.as<int>() + seen + 1, all.as<int>() + seen, before.data(), AtomicType::i32, 0);
+    window->flush(0);
+    const int found = downloaded<int>(before).front();
+    done += found == seen ? 1 : 0;
+    seen = found == seen ? seen + 1 : found;
+  }
+  window->fence();
+  EXPECT_EQ(got<int>(*window, 1).front(), ranks * swaps);
+}
+
+TEST_P(LoadStoreWindow, LetsOneRankAtATimeHoldTheLock) {
+  const auto window = window_of(2 * sizeof(std::int64_t));
   constexpr int times = 2000;
-  window->fence();  // all begin at the same time
-  for (int i = 0; i < times; ++i) {
-    std::int64_t values[2] = {};
-    window->lock(0, true);
-    window->get(values, sizeof values, 0, 0);
+  const auto agree = [&] {
+    const auto values = got<std::int64_t>(*window, 2);
     EXPECT_EQ(values[0], values[1]) << "another rank was between its two stores";
-    values[0] += 1;
-    window->put(values, sizeof values[0], 0, 0);
+    return values[0];
+  };
+  window->fence();  // all begin at the same time
+  const std::size_t reused = used;
+  for (int i = 0; i < times; ++i) {
+    used = reused;
+    window->lock(0, true);
+    const auto next = uploaded(std::vector<std::int64_t>{agree() + 1});
+    stream->wait();
+    window->put(next.data(), next.bytes(), 0, 0);
+    window->flush(0);
     std::this_thread::yield();  // so that another rank looks now, if it may
-    window->put(values, sizeof values[0], 0, sizeof values[0]);
+    window->put(next.data(), next.bytes(), 0, next.bytes());
     window->unlock(0);
     window->lock(0, false);
-    window->get(values, sizeof values, 0, 0);
-    EXPECT_EQ(values[0], values[1]) << "another rank was between its two stores";
+    agree();
     window->unlock(0);
   }
   window->fence();
-  std::int64_t sum = 0;
-  window->get(&sum, sizeof sum, 0, 0);
-  EXPECT_EQ(sum, std::int64_t{times} * ranks);
+  EXPECT_EQ(agree(), std::int64_t{times} * ranks);
 }
 
-TEST_P(PeerWindow, IsOverTheBuffersOfEachRank) {
+TEST_P(LoadStoreWindow, IsOverTheBuffersOfEachRank) {
+  const auto kinds = transport->windows(memory());
+  if (std::find(kinds.begin(), kinds.end(), WindowCreation::create) == kinds.end())
+    GTEST_SKIP() << "of its own memory only";
   const auto buffer = uploaded(std::vector<int>(ranks, -1));
+  std::vector<int> values;
+  for (int target = 0; target < ranks; ++target) values.push_back(100 * target + rank);
+  const auto from = uploaded(values);
+  stream->wait();
   const auto window = transport->window(WindowCreation::create, buffer.data(), buffer.bytes());
   EXPECT_EQ(window->data(), buffer.data());
   window->fence();
   for (int target = 0; target < ranks; ++target) {
-    const int value = 100 * target + rank;
-    window->put(&value, sizeof value, target, static_cast<std::size_t>(rank) * sizeof value);
+    window->put(from.as<int>() + target, sizeof(int), target, static_cast<std::size_t>(rank) * sizeof(int));
   }
   window->fence();
   std::vector<int> expected;
-  for (int from = 0; from < ranks; ++from) expected.push_back(100 * rank + from);
+  for (int source = 0; source < ranks; ++source) expected.push_back(100 * rank + source);
   EXPECT_EQ(downloaded<int>(buffer), expected);
-  EXPECT_THROW((void)transport->window(WindowCreation::dynamic, buffer.data(), buffer.bytes()), Error);
 }
 
-TEST_P(PeerWindow, OrdersTheEpochsOfPostAndStart) {
-  const auto window =
-      transport->window(WindowCreation::allocate, nullptr, sizeof(int) * static_cast<std::size_t>(ranks));
-  for (int round = 1; round < 300; ++round) {
-    const int value = 1000 * round + rank;
+TEST_P(LoadStoreWindow, OrdersTheEpochsOfPostAndStart) {
+  constexpr int rounds = 300;
+  const auto window = window_of(sizeof(int) * static_cast<std::size_t>(ranks));
+  std::vector<int> values;
+  for (int round = 0; round < rounds; ++round) values.push_back(1000 * round + rank);
+  const auto all = uploaded(values);
+  stream->wait();
+  for (int round = 0; round < rounds; ++round) {
     window->post();
     window->start();
     for (int target = 0; target < ranks; ++target) {
-      if (target != rank) window->put(&value, sizeof value, target, static_cast<std::size_t>(rank) * sizeof value);
+      if (target == rank) continue;
+      window->put(all.as<int>() + round, sizeof(int), target, static_cast<std::size_t>(rank) * sizeof(int));
     }
     window->complete();
     window->wait();
+    const auto part =
+        device::download(static_cast<const int*>(window->data()), static_cast<std::size_t>(ranks), *stream);
     for (int from = 0; from < ranks; ++from) {
       if (from == rank) continue;
-      EXPECT_EQ(static_cast<const int*>(window->data())[from], 1000 * round + from);
+      EXPECT_EQ(part[static_cast<std::size_t>(from)], 1000 * round + from);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Windows, PeerWindow, testing::Values(Place{"peer", device::Memory::host}), name_of);
+INSTANTIATE_TEST_SUITE_P(Windows, LoadStoreWindow,
+                         testing::Values(Place{"peer", device::Memory::host}, Place{"peer", device::Memory::device},
+                                         Place{"ccl", device::Memory::device}),
+                         name_of);
 
 INSTANTIATE_TEST_SUITE_P(Peers, Peer,
                          testing::Values(Place{"peer", device::Memory::host}, Place{"peer", device::Memory::device}),

@@ -72,7 +72,7 @@ _PROGRAMS = {
     "allreduce": Program("all_reduce_perf", reduces=True, in_place=True),
     "reduce": Program("reduce_perf", reduces=True, in_place=False, is_rooted=True),
     "broadcast": Program("broadcast_perf", in_place=True, is_rooted=True),
-    "reduce-scatter": Program("reduce_scatter_perf", reduces=True, of_blocks=True),
+    "reduce-scatter": Program("reduce_scatter_perf", reduces=True, of_blocks=True, in_place=False),
     "allgather": Program("all_gather_perf", of_blocks=True, in_place=False),
     "gather": Program("gather_perf", of_blocks=True, in_place=False, is_rooted=True),
     "scatter": Program("scatter_perf", of_blocks=True, in_place=False, is_rooted=True),

@@ -13,9 +13,9 @@ above.
 Its programs for collectives have a barrier after each operation, outside the timed region, where
 commlens times operations back to back. They are run with -f: each rank has its mean over the
 repetitions, and the largest of these is taken, as commlens takes the slowest rank. They have one
-buffer for input and one for output: write --out-of-place where commlens has the choice, and --dtype
-f32 or i32 where a reduction has f64. Sizes of reduce-scatter are of the whole array there, and of a
-block here: with 2 ranks --bytes 4:4M is compared with OSU's 8:8M.
+buffer for input and one for output: write --out-of-place for allreduce, and --dtype f32 or i32
+where a reduction has f64. Sizes of reduce-scatter are of the whole array there, and of a block
+here: with 2 ranks --bytes 4:4M is compared with OSU's 8:8M.
 
 The neighborhood programs have a periodic grid of one dimension, on 3 ranks or more: write
 --dimensions 1 --periodic. In more dimensions OSU has diagonal ranks as neighbors, too, which MPI's
@@ -81,7 +81,8 @@ _PROGRAMS = {**_PAIRS, **_COLLECTIVES, **_ONE_SIDED}
 _REDUCTIONS = ("reduce", "allreduce", "reduce-scatter", "reduce-scatterv")
 _OF_WHOLE_ARRAY = ("reduce-scatter", "reduce-scatterv")
 _IN_PLACE_OR_NOT = (
-    *("reduce", "allreduce", "allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"),
+    *("reduce", "allreduce", "reduce-scatter", "reduce-scatterv"),
+    *("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"),
 )
 _ROOTED = ("broadcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 _TYPES = {"f32": "mpi_float", "i32": "mpi_int"}  # of reductions, of 4 bytes
@@ -194,7 +195,7 @@ def _of_collective(request: Request) -> list[str]:
     """What is combined, and all columns. Raises CommlensError for what OSU does not do."""
     if request.benchmark not in _COLLECTIVES:
         return []
-    if request.benchmark in _IN_PLACE_OR_NOT and "out-of-place" not in request.options:
+    if request.benchmark == "allreduce" and "out-of-place" not in request.options:
         raise CommlensError("--out-of-place is missing, for OSU: it has one buffer for the results")
     if request.benchmark not in _REDUCTIONS:
         if request.options.text("dtype") not in (None, "", "u8"):

@@ -40,7 +40,7 @@ struct Arrays {
     const auto bytes = [&](std::size_t elements) { return elements * size_of(options.type); };
     const auto& operation = *options.operation;
     if (options.in_place) {
-      const transport::InPlaceOffsets begin = operation.in_place(collective.shape);
+      const transport::InPlaceOffsets begin = run.transport().in_place(collective);
       first = run.buffer(bytes(options.elements_in_place(collective.shape)));
       collective.input = first.as<std::byte>() + bytes(begin.input);
       collective.output = first.as<std::byte>() + bytes(begin.output);

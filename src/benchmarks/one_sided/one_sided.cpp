@@ -1,18 +1,25 @@
 #include "benchmarks/one_sided/one_sided.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace commlens::one_sided {
 
 namespace {
 
-WindowCreation creation_for(const WindowedPairOptions& options, device::Memory memory) {
-  const bool on_host = memory == device::Memory::host;
-  if (options.creation == WindowCreation::allocate && !on_host) {
-    throw Unsupported("--window-creation allocate: MPI_Win_allocate makes host memory; write create or dynamic");
+WindowCreation creation_for(Run& run, const WindowedPairOptions& options, device::Memory memory) {
+  const auto kinds = run.transport().windows(memory);
+  if (kinds.empty()) {
+    throw Unsupported(run.transport_name() + " has no one-sided operations: use --transport mpi or peer");
   }
-  return options.creation.value_or(on_host ? WindowCreation::allocate : WindowCreation::create);
+  const WindowCreation wanted = options.creation.value_or(kinds.front());
+  if (std::find(kinds.begin(), kinds.end(), wanted) != kinds.end()) return wanted;
+  std::string others;
+  for (const WindowCreation kind : kinds) others += (others.empty() ? "" : " or ") + std::string(name(kind));
+  throw Unsupported("--window-creation " + std::string(name(wanted)) + ": " + run.transport_name() +
+                    " has no such windows of " + std::string(name(memory)) + " memory; write " + others);
 }
 
 device::Buffer view(void* data, std::size_t bytes, device::Memory memory) {
@@ -30,11 +37,6 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
       passive_(!is_active(options.synchronization)),
       messages_(messages),
       advance_(operation.fetches ? 1 : 0) {
-  if (!run.transport().has_windows()) {
-    throw Unsupported(run.transport_name() + " has no one-sided operations" +
-                      (run.memory() == device::Memory::host ? ": use --transport mpi or peer"
-                                                            : " on this memory: use --transport mpi"));
-  }
   // Of all ranks, as the fact is rank 0's and a reason to skip must be that of all.
   const auto kinds = run.communicator().gather(std::string(name(run.memory())));
   auto memory_of_window = run.memory();
@@ -42,7 +44,7 @@ WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const O
     if (kind != name(device::Memory::host))
       memory_of_window = from_name<device::Memory>(kind).value_or(memory_of_window);
   }
-  const WindowCreation creation = creation_for(options, memory_of_window);
+  const WindowCreation creation = creation_for(run, options, memory_of_window);
   run.fact(window_creation, std::string(name(creation)));
   const int color = waits() || partner_.first ? run.rank() : partner_.rank;
   transport_ = run.transport().split(run.communicator().split(color));

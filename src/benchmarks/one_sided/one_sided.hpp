@@ -34,8 +34,8 @@ struct WindowedPairOptions : PairOptions {
   void describe_synchronization(OptionSet& options) {
     options
         .add("window-creation", creation,
-             "whose memory the window is: MPI's (host memory only), or that of the benchmark's buffers")
-        .shown_as([this] { return creation ? std::string(name(*creation)) : "allocate in host memory, else create"; });
+             "whose memory the window is: its own, that of the benchmark's buffers, or the same, attached later")
+        .shown_as([this] { return creation ? std::string(name(*creation)) : "allocate where there is the choice"; });
     options.add("synchronization", synchronization,
                 "flush and flush-local within one lock; lock and lock-all for each operation; fence; post, start, "
                 "complete and wait");

@@ -16,6 +16,7 @@
 #include "transport/activity.hpp"
 #include "transport/by_messages.hpp"
 #include "transport/peer/gpu_memory.hpp"
+#include "transport/peer/gpu_window.hpp"
 #include "transport/peer/message_kernels.hpp"
 #include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
@@ -238,6 +239,17 @@ class GpuPeer final : public PeerTransport {
     launch_kernel(stream, 1, 32, synchronize_ranks, links_);
   }
 
+  std::unique_ptr<Window> window(WindowCreation creation, void* data, std::size_t bytes) override {
+    if (creation == WindowCreation::allocate) {
+      const auto own = share(bytes, GpuMemory::Use::buffers);
+      std::byte* const part = own->of(links_.rank);
+      return make_gpu_window(communicator(), device_, places_of(part, [&](int of) { return own->of(of); }), own);
+    }
+    require_reachable(data, bytes);
+    return make_gpu_window(communicator(), device_, places_of(data, [&](int of) { return links_.arenas[of]; }),
+                           nullptr);
+  }
+
   [[nodiscard]] bool enqueues() const override { return true; }
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
     std::vector<int> members = members_of(sub_communicator, member(links_.rank));
@@ -247,7 +259,8 @@ class GpuPeer final : public PeerTransport {
   }
 
  private:
-  /// In place only the root of a reduce writes, whose input nobody else reads.
+  /// In place a rank writes only what nobody else reads: the root of a reduce its array, and in a reduce-scatter each
+  /// its block.
   void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) override {
     require_combining(collective.type, collective.reduction);
     const std::size_t size = size_of(collective.type);

@@ -112,24 +112,15 @@ class HostPeer final : public PeerTransport {
     synchronize_ranks();
   }
 
-  /// Of memory of its own, or of the buffers.
   std::unique_ptr<Window> window(WindowCreation creation, void* data, std::size_t bytes) override {
-    if (creation == WindowCreation::dynamic) throw Error("peer has no windows to which memory is attached later");
-    std::shared_ptr<const Arenas> own;
-    std::vector<std::byte*> parts;
     if (creation == WindowCreation::allocate) {
-      own = std::make_shared<Arenas>(communicator(), bytes);
-      for (int other = 0; other < ranks(); ++other) parts.push_back(own->part_of(other));
-    } else {
-      require_reachable(data, bytes);
-      const auto offset = static_cast<const std::byte*>(data) - arenas_->part();
-      for (const std::string& theirs : communicator().gather(std::to_string(offset))) {
-        parts.push_back(arenas_->part_of(member(static_cast<int>(parts.size()))) + std::stoull(theirs));
-      }
+      const auto own = std::make_shared<const Arenas>(communicator(), bytes);
+      return make_host_window(communicator(), places_of(own->part(), [&](int of) { return own->part_of(of); }), own);
     }
-    return make_host_window(communicator(), std::move(parts), std::move(own));
+    require_reachable(data, bytes);
+    return make_host_window(communicator(), places_of(data, [&](int of) { return arenas_->part_of(member(of)); }),
+                            nullptr);
   }
-  [[nodiscard]] bool has_windows() const override { return true; }
 
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
     std::vector<int> members = members_of(sub_communicator, member(rank()));
@@ -156,8 +147,8 @@ class HostPeer final : public PeerTransport {
     exchange(std::move(messages.sends), std::move(messages.receives))->run(stream);
   }
 
-  /// From the inputs of the other ranks, where they are. In place only the root of a reduce writes, whose input nobody
-  /// else reads.
+  /// From the inputs of the other ranks, where they are. In place a rank writes only what nobody else reads: the root
+  /// of a reduce its array, and in a reduce-scatter each its block.
   void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) override {
     const std::size_t size = size_of(collective.type);
     require_reachable(collective.input, collective.description().input(collective.shape) * size);

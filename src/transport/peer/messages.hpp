@@ -37,8 +37,14 @@ class PeerTransport : public Transport {
   }
   [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const final;
   std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode) final;
+  /// What a rank replaces nobody else reads.
+  [[nodiscard]] InPlaceOffsets in_place(const Collective& collective) const final { return in_own_block(collective); }
   [[nodiscard]] bool takes_host_memory() const final { return false; }
   [[nodiscard]] bool can_split() const final { return true; }
+  /// Of memory of its own, or of the buffers.
+  [[nodiscard]] std::vector<WindowCreation> windows(device::Memory /*memory*/) const final {
+    return {WindowCreation::allocate, WindowCreation::create};
+  }
 
  protected:
   /// `members[r]` is the rank of rank r among those that share the buffers.
@@ -50,6 +56,17 @@ class PeerTransport : public Transport {
   [[nodiscard]] virtual OwnBlocks own_blocks() const = 0;
   virtual void reduce(const Collective& collective, const std::vector<Block>& blocks, device::Stream& stream) = 0;
   [[nodiscard]] const Communicator& communicator() const { return communicator_; }
+  /// Where this rank finds what each rank has at `data`, by rank; `part_of(rank)` is where it finds the part in which
+  /// that lies. Collective.
+  template <class PartOf>
+  [[nodiscard]] std::vector<std::byte*> places_of(const void* data, PartOf part_of) const {
+    const auto offset = static_cast<const std::byte*>(data) - part_of(communicator_.rank());
+    std::vector<std::byte*> places;
+    for (const std::string& theirs : communicator_.gather(std::to_string(offset))) {
+      places.push_back(part_of(static_cast<int>(places.size())) + std::stoull(theirs));
+    }
+    return places;
+  }
   /// Of a rank among those that share the buffers.
   [[nodiscard]] int member(int rank) const { return members_[static_cast<std::size_t>(rank)]; }
 

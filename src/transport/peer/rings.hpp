@@ -39,6 +39,12 @@ class SpinWait {
   int looks_ = 0;
 };
 
+template <class Condition>
+void wait_until(Condition condition) {
+  for (SpinWait wait; !condition(); wait.look_again()) {
+  }
+}
+
 inline constexpr std::size_t short_message = 104;  ///< bytes: with the rest of a slot two cache lines
 
 struct alignas(128) Slot {

@@ -139,8 +139,8 @@ def test_loads_and_stores_need_memory_from_the_beginning(tmp_path: Path) -> None
     assert native(tmp_path, 2, words, PEER).status == NOTHING_RAN
     (record,) = records_in(tmp_path / "records.jsonl")
     assert record.reason == (
-        "peer makes no such window for these ranks: "
-        "peer has no windows to which memory is attached later"
+        "--window-creation dynamic: peer has no such windows of host memory; "
+        "write allocate or create"
     )
 
 

@@ -100,7 +100,7 @@ def test_without_checks(home: Path, bench: str, tmp_path: Path) -> None:
         (
             *("reduce-scatter", "reduce_scatter_perf", "--size-of array --dtype bf16"),
             "64  16  bfloat16  sum  -1  9.21  0.01  0.00  0  9.14  0.01  0.00  0\n",
-            {"count": 16, "bytes": 32, "dtype": "bf16"},
+            {"count": 16, "bytes": 32, "dtype": "bf16", "in_place": False},
         ),
         (
             *("broadcast", "broadcast_perf", "--out-of-place --dtype f32"),

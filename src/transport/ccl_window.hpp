@@ -1,0 +1,23 @@
+// Windows of NCCL (ncclCommWindowRegister with NCCL_WIN_COLL_SYMMETRIC, and ncclGetLsaPointer of its device API, both
+// from version 2.28 on): the GPUs of a communicator load and store in each other's parts.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "device/device.hpp"
+#include "device/gpu/ccl.hpp"
+#include "transport/communicator.hpp"
+#include "transport/window.hpp"
+
+namespace commlens::transport {
+
+/// Whether this build and the library that is loaded have them. RCCL has none.
+bool has_ccl_windows();
+
+/// Collective. Of memory that the library makes. Throws Error where it can share none, and unless all GPUs reach each
+/// other by loads and stores.
+std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communicator& ranks, device::Device& device,
+                                        std::size_t bytes);
+
+}  // namespace commlens::transport

@@ -30,7 +30,7 @@ double steady_seconds() {
 }
 
 /// "latency over mpi, bytes 8, device memory"
-std::string text_of(const measure::Record& record) {
+std::string description_of(const measure::Record& record) {
   std::string parameters;
   for (const auto& [name, value, role, unit] : record.parameters) {
     const bool tells = role == measure::Role::size || role == measure::Role::variant;
@@ -164,7 +164,7 @@ void Run::sample(const Measurement& measurement) {
   }
   record_.repetition = sampling.repetition;
 
-  SampledRun sampled(measurement, device(), *stream_, text_of(record_));
+  SampledRun sampled(measurement, device(), *stream_, description_of(record_));
   RanksOf ranks(communicator());
   measure::Sampler sampler(sampled, std::move(sampling), ranks, steady_seconds);
   sampler.run();

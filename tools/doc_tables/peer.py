@@ -59,17 +59,34 @@ _BETWEEN_GPUS = {  # benchmark, type: in the table
 }
 
 
+_ONE_SIDED = {
+    ("put-latency", None): "latency_us",
+    ("get-latency", None): "latency_us",
+    ("put-bandwidth", None): "bandwidth_GBps",
+    ("accumulate-latency", "f32"): "latency_us",
+}
+
+
 @table
 def peer_gpus() -> list[Row]:
     """NCCL's figure, then that of peer."""
-    pool = records("h200-x2/peer")
+    return _between_gpus("h200-x2/peer", _BETWEEN_GPUS)
+
+
+@table
+def one_sided_gpus() -> list[Row]:
+    return _between_gpus("h200-x4/one-sided", _ONE_SIDED)
+
+
+def _between_gpus(file: str, columns: dict[tuple[str, str | None], str]) -> list[Row]:
+    pool = records(file)
     head: Row = ["size"]
-    for benchmark, _ in _BETWEEN_GPUS:
-        head.append(f"{benchmark}{', GB/s' if benchmark == 'bandwidth' else ', µs'}")
+    for benchmark, _ in columns:
+        head.append(f"{benchmark}{', GB/s' if benchmark.endswith('bandwidth') else ', µs'}")
     rows: list[Row] = [head]
-    for size in sorted({int(str(record.parameters["bytes"])) for record in pool}):
+    for size in sorted({int(str(record.parameters.get("bytes", 0))) for record in pool} - {0}):
         row: Row = [format_bytes(size)]
-        for (benchmark, dtype), metric in _BETWEEN_GPUS.items():
+        for (benchmark, dtype), metric in columns.items():
             wanted = {"bytes": size, **({"dtype": dtype} if dtype else {})}
             same = [record for record in pool if record.benchmark == benchmark]
             found = [find(same, transport=name, **wanted) for name in ("ccl", "peer")]

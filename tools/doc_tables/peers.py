@@ -8,8 +8,9 @@ from typing import Any
 
 from commlens.base.text import format_bytes
 from doc_tables import Row, table
-from doc_tables.source import NOTHING, json_file
+from doc_tables.source import NOTHING, exists, json_file
 
+_MACHINES = ("h200-x2", "h200-x4")  # what was measured again is of the later one
 _UNITS = {"us": "µs", "GB/s": "GB/s"}
 
 
@@ -24,7 +25,7 @@ def _ratio(case: dict[str, Any]) -> str:
 
 
 def _cases(file: str, benchmark: str) -> list[dict[str, Any]]:
-    runs = [run for run in json_file(file) if benchmark in run["command"]]
+    runs = [run for run in json_file(file) if benchmark in run["command"]] if exists(file) else []
     return [case for run in runs for case in run["cases"]]
 
 
@@ -65,10 +66,19 @@ def _operation_and_column(run: dict[str, Any]) -> tuple[str, str]:
     return operation, f"{ranks} ranks, {sizes}"
 
 
-def _osu_collectives(file: str, without: Container[tuple[str, str]] = ()) -> list[Row]:
+def _on_many_cores() -> list[dict[str, Any]]:
+    """A rank on a core of its own, on two machines. What was measured on both is of the second."""
+    first, second = (json_file(f"{name}/peers-osu-collectives.json") for name in _MACHINES)
+    again = set(map(_operation_and_column, second))
+    return [run for run in first if _operation_and_column(run) not in again] + second
+
+
+def _osu_collectives(
+    runs: list[dict[str, Any]], without: Container[tuple[str, str]] = ()
+) -> list[Row]:
     """The median ratio over the sizes, the least and the largest, by ranks."""
     cases: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for run in json_file(file):
+    for run in runs:
         operation, column = _operation_and_column(run)
         if (operation, column) not in without:
             cases.setdefault(column, {}).setdefault(operation, []).extend(run["cases"])
@@ -89,22 +99,21 @@ def _osu_collectives(file: str, without: Container[tuple[str, str]] = ()) -> lis
 
 @table
 def peers_osu_collectives() -> list[Row]:
-    """A rank on a core of its own."""
-    return _osu_collectives("h200-x2/peers-osu-collectives.json")
+    return _osu_collectives(_on_many_cores())
 
 
 @table
 def peers_osu_collectives_two_cores() -> list[Row]:
     """What was not measured there."""
-    there = json_file("h200-x2/peers-osu-collectives.json")
-    return _osu_collectives("peers-osu-collectives.json", set(map(_operation_and_column, there)))
+    there = set(map(_operation_and_column, _on_many_cores()))
+    return _osu_collectives(json_file("peers-osu-collectives.json"), there)
 
 
 @table
 def peers_osu_collectives_decided() -> list[Row]:
     """Cases that are decided as slower than OSU's."""
     rows: list[Row] = [["operation", "ranks", "size", "OSU, µs", "ratio (interval)"]]
-    for run in json_file("h200-x2/peers-osu-collectives.json"):
+    for run in _on_many_cores():
         words = run["command"]
         operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
         rows += [
@@ -120,10 +129,13 @@ def peers_osu_cuda_aware() -> list[Row]:
     """Host memory through a CUDA-aware MPI: a column for each benchmark, with and without the
     accelerator component."""
     benchmarks = ("latency", "bandwidth", "allreduce")
-    files = {"": "h200-x2/peers-osu-host.json", ", null": "h200-x2/peers-osu-host-null.json"}
     columns = {
-        f"{name}{ending}": {_size(case): _ratio(case) for case in _cases(file, name)}
-        for ending, file in files.items()
+        f"{name}{ending}": {
+            _size(case): _ratio(case)
+            for machine in _MACHINES
+            for case in _cases(f"{machine}/peers-osu-host{ending.replace(', ', '-')}.json", name)
+        }
+        for ending in ("", ", null")
         for name in benchmarks
     }
     sizes = dict.fromkeys(size for column in columns.values() for size in column)
@@ -147,7 +159,7 @@ def _array_bytes(operation: str, case: dict[str, Any]) -> int:
 def peers_nccl() -> list[Row]:
     """nccl-tests' time on two GPUs and the ratio of commlens's to it, by the size of the array."""
     columns: dict[str, dict[int, str]] = {}
-    for run in json_file("h200-x2/peers-nccl.json"):
+    for run in [run for machine in _MACHINES for run in json_file(f"{machine}/peers-nccl.json")]:
         words = run["command"]
         operation, dtype = (words[words.index(name) + 1] for name in ("--run", "--dtype"))
         column = columns.setdefault(f"{operation} {dtype}", {})

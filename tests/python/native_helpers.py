@@ -326,6 +326,21 @@ def launcher_version() -> str:
     return subprocess.run(command, env=_REAL_ENVIRONMENT, capture_output=True, text=True).stdout
 
 
+@cache
+def launcher_is_beside_the_library() -> bool:
+    """As with an MPI of PyPI: commlens takes this launcher then, whatever PATH says."""
+    linked = subprocess.run(["ldd", str(BENCH)], capture_output=True, text=True).stdout
+    match = re.search(r"libmpi\S* => (/\S+)", linked)
+    libraries = [Path(match[1]), Path(match[1]).resolve()] if match else []
+    return any((library.parent.parent / "bin" / "mpirun").exists() for library in libraries)
+
+
+@cache
+def has_hypre() -> bool:
+    """Whether the program has bps5 --coarse boomeramg."""
+    return b"HYPRE_BoomerAMG" in BENCH.with_name("commlens-bench-all").read_bytes()
+
+
 def is_mpich() -> bool:
     """Whether mpirun is that of MPICH, which reports the process that has ended, and no rank."""
     return "HYDRA" in launcher_version()

@@ -99,7 +99,9 @@ def _target(fault: Fault, command: int, mark: str) -> psutil.Process | None:
     """The process, where there is one already and still."""
     processes = [process for process in processes_with(mark) if process.pid != command]
     if fault.target == "command":
-        return psutil.Process(command) if psutil.pid_exists(command) else None
+        with suppress(psutil.NoSuchProcess):
+            return psutil.Process(command)
+        return None
     for process in processes:
         with suppress(psutil.Error):
             words, variables = process.cmdline(), process.environ()

@@ -19,6 +19,7 @@ from native_helpers import (
     OK,
     USAGE,
     Job,
+    launcher_is_beside_the_library,
     launcher_version,
     needs_native,
     processes_with,
@@ -60,6 +61,8 @@ def with_launcher(folder: Path, text: str, *words: object) -> Job:
 
 
 def test_singletons_measure_nothing(tmp_path: Path) -> None:
+    if launcher_is_beside_the_library():
+        pytest.skip("an MPI with its launcher beside its library: no other is taken")
     job = with_launcher(tmp_path, SINGLETONS, "allreduce", BRIEFLY, "--ranks", 4)
     assert job.status == USAGE, job
     assert "4 ranks were asked for, but MPI has 1: start it with the launcher of" in job.message

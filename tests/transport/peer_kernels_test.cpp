@@ -18,6 +18,7 @@
 #include "transport/peer/messages.hpp"
 #include "transport/peer/plan.hpp"
 #include "transport/peer/reduction_kernels.hpp"
+#include "transport/peer/window_kernels.hpp"
 
 namespace commlens::transport::peer::gpu {
 namespace {
@@ -284,6 +285,62 @@ TEST_P(PeerKernels, CombineByEveryReduction) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PeerKernels, testing::Values(1, 2, 3));
+
+/// All threads at the same time on the same elements, some of which share a word.
+template <class Element>
+void expect_no_sum_is_lost() {
+  constexpr std::size_t count = 7;
+  constexpr int of_each = 500;
+  alignas(8) Element sums[count + 1] = {};
+  const std::vector<Element> ones(count, Element{1});
+  {
+    std::vector<std::jthread> running;
+    for (int thread = 0; thread < 4; ++thread) {
+      running.emplace_back([&] {
+        std::vector<Element> before(count, Element{99});
+        for (int i = 0; i < of_each; ++i) {
+          for (std::size_t k = 0; k < count; ++k) Add<Element>{sums, ones.data(), before.data()}(k);
+        }
+      });
+    }
+  }
+  for (std::size_t k = 0; k < count; ++k) EXPECT_EQ(sums[k], static_cast<Element>(4 * of_each)) << k;
+  EXPECT_EQ(sums[count], Element{0});
+  Element before{};
+  Add<Element>{sums, ones.data(), &before}(0);
+  EXPECT_EQ(before, static_cast<Element>(4 * of_each));
+}
+
+TEST(WindowKernels, LoseNoSum) {
+  expect_no_sum_is_lost<std::uint8_t>();
+  expect_no_sum_is_lost<std::int32_t>();
+  expect_no_sum_is_lost<std::int64_t>();
+  expect_no_sum_is_lost<float>();
+  expect_no_sum_is_lost<double>();
+}
+
+template <class Integer>
+void expect_swaps() {
+  alignas(8) Integer values[3] = {11, static_cast<Integer>(-2), 13};
+  const Integer given = 5;
+  const Integer other = 6;
+  const auto expected = static_cast<Integer>(-2);
+  Integer before = 0;
+  CompareAndSwap<Integer>{values + 1, &given, &expected, &before}(0);
+  EXPECT_EQ(before, expected);
+  EXPECT_EQ(values[1], given);
+  CompareAndSwap<Integer>{values + 1, &other, &expected, &before}(0);
+  EXPECT_EQ(before, given);
+  EXPECT_EQ(values[1], given) << "it was not as expected";
+  EXPECT_EQ(values[0], Integer{11});
+  EXPECT_EQ(values[2], Integer{13});
+}
+
+TEST(WindowKernels, SwapWhatIsAsExpected) {
+  expect_swaps<std::uint8_t>();
+  expect_swaps<std::int32_t>();
+  expect_swaps<std::int64_t>();
+}
 
 }  // namespace
 }  // namespace commlens::transport::peer::gpu

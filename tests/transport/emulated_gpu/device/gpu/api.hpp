@@ -72,3 +72,12 @@ inline int __syncthreads_or(int value) {
 inline void __threadfence_system() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline void __threadfence() { __threadfence_system(); }
 inline unsigned atomicAdd(unsigned* data, unsigned value) { return std::atomic_ref<unsigned>(*data).fetch_add(value); }
+template <class Number>
+Number atomicAdd_system(Number* data, Number value) {
+  return std::atomic_ref<Number>(*data).fetch_add(value);
+}
+template <class Word>
+Word atomicCAS_system(Word* data, Word expected, Word value) {
+  std::atomic_ref<Word>(*data).compare_exchange_strong(expected, value);
+  return expected;
+}

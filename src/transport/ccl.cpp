@@ -324,7 +324,6 @@ class CclTransport final : public Transport {
 
   /// Of memory that the library has made: it reaches no other.
   [[nodiscard]] std::vector<WindowCreation> windows(device::Memory /*memory*/) const override {
-    if (!has_ccl_windows()) return {};
     return {WindowCreation::allocate};
   }
   std::unique_ptr<Window> window(WindowCreation /*creation*/, void* /*data*/, std::size_t bytes) override {

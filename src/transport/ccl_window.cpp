@@ -33,6 +33,7 @@ class CclMemory {
   /// Nobody may access what its owner frees. After an error other ranks may not come: the end of the process frees it.
   ~CclMemory() {
     if (std::uncaught_exceptions() > 0) return;
+    (void)GPU_NAME(DeviceSynchronize)();
     try {
       ranks_.barrier();
     } catch (const Error&) {
@@ -74,17 +75,21 @@ std::vector<std::byte*> parts_of(ncclWindow_t window, int ranks, device::Device&
   return parts;
 }
 
-}  // namespace
-
-/// What a window is in the GPU's memory can change with the version.
-bool has_ccl_windows() {
+/// What a window is in the GPU's memory can change with the version. Throws Error.
+void require_version() {
   int version = 0;
   CCL_CALL(ncclGetVersion, &version);
-  return version / 100 == NCCL_VERSION_CODE / 100 && team_function() != nullptr;
+  if (version / 100 == NCCL_VERSION_CODE / 100) return;
+  const auto text = [](int of) { return std::to_string(of / 10000) + "." + std::to_string(of % 10000 / 100); };
+  throw Error("this program was built with NCCL " + text(NCCL_VERSION_CODE) + ", and NCCL " + text(version) +
+              " is loaded: its windows need the same version");
 }
+
+}  // namespace
 
 std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communicator& ranks, device::Device& device,
                                         std::size_t bytes) {
+  require_version();
   auto memory = std::make_shared<const CclMemory>(communicator, ranks, bytes);
   std::string problem;
   if (memory->window() == nullptr) {
@@ -93,7 +98,10 @@ std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communica
     problem = "not all of these GPUs reach each other by loads and stores";
   }
   problem = ranks.first(problem);
-  if (!problem.empty()) throw Error(problem);
+  if (!problem.empty()) {
+    memory.reset();  // by all ranks, and not by the exception
+    throw Error(problem);
+  }
   return peer::make_gpu_window(ranks, device, parts_of(memory->window(), ranks.size(), device), memory);
 }
 
@@ -103,11 +111,9 @@ std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communica
 
 namespace commlens::transport {
 
-bool has_ccl_windows() { return false; }
-
 std::unique_ptr<Window> make_ccl_window(ncclComm_t /*communicator*/, const Communicator& /*ranks*/,
                                         device::Device& /*device*/, std::size_t /*bytes*/) {
-  return nullptr;
+  throw Error("one-sided operations need a program that was built with NCCL 2.28 or newer");
 }
 
 }  // namespace commlens::transport

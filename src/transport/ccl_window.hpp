@@ -12,11 +12,8 @@
 
 namespace commlens::transport {
 
-/// Whether this build and the library that is loaded have them. RCCL has none.
-bool has_ccl_windows();
-
-/// Collective. Of memory that the library makes. Throws Error where it can share none, and unless all GPUs reach each
-/// other by loads and stores.
+/// Collective. Of memory that the library makes. Throws Error where it can share none, unless all GPUs reach each other
+/// by loads and stores, and where the build's or the loaded library has no such windows; RCCL has none.
 std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communicator& ranks, device::Device& device,
                                         std::size_t bytes);
 

@@ -166,7 +166,8 @@ std::vector<OperationDescription> make() {
                                             .total = all,
                                             .bus_factor = of_others,
                                             .in_place = at_begin,
-                                            .repeats_in_place = false};
+                                            .repeats_in_place = false,
+                                            .is_once_in_place = true};
   const OperationDescription allgather{.operation = Operation::allgather,
                                        .call = "MPI_Allgather",
                                        .help = "collect a block of every rank, on all ranks",

@@ -142,7 +142,9 @@ struct OperationDescription {
   /// As MPI has them; nullptr: not both MPI and NCCL have the operation in place.
   InPlaceOffsets (*in_place)(const Shape&) = nullptr;
   bool is_in_place = false;      ///< unless the user asks otherwise
-  bool repeats_in_place = true;  ///< once more in place, with an idempotent reduction, changes nothing
+  bool repeats_in_place = true;  ///< once more in place gives what can be foretold
+  bool is_once_in_place =
+      false;  ///< nor does an idempotent reduction: MPI puts results over what others have yet to read
 };
 
 /// Of all operations, in the order of the enumeration.

@@ -158,10 +158,13 @@ std::string reduction_unsupported(const Collective& collective, CallMode mode, d
     return mpi_library() +
            " reduces device memory with blocking calls only: use --call blocking, or --transport staged";
   }
-  // Of the buffer it copies to the host what is as long as the result (coll/cuda of 5.0.7): the sums are wrong.
+  // Of the buffer it copies to the host what is as long as the result: the sums are wrong (seen with 5.0.7; Open MPI's
+  // pull requests 13883 and 14249).
   if (collective.in_place && collective.operation == Operation::reduce_scatter && device::on_gpu(memory) &&
       mpi_family() == "openmpi") {
-    return mpi_library() + " does it wrong in place on GPU memory: use --out-of-place, or --transport staged";
+    return mpi_library() +
+           " has wrong sums in MPI_Reduce_scatter_block in place on GPU memory: use --out-of-place, or "
+           "--transport staged";
   }
   const std::size_t all = extent(collective);
   if (!is_of_whole_arrays(collective.operation) && all > most_elements) {

@@ -166,6 +166,7 @@ std::size_t exact_operations(const Collective& collective) {
   if (!collective.in_place) return unlimited;
   const auto& operation = collective.description();
   if (!operation.reduces) return operation.repeats_in_place ? unlimited : 1;
+  if (operation.is_once_in_place) return 1;
   if (is_idempotent(collective.reduction)) return unlimited;
   const bool sums = collective.reduction == Reduction::sum || collective.reduction == Reduction::user;
   if (!operation.repeats_in_place || !sums) return 1;

@@ -18,9 +18,11 @@ namespace commlens::one_sided {
 using transport::AtomicType;
 using transport::WindowCreation;
 
-inline constexpr Fact window_creation{"window_creation", unit::none,
-                                      "how the window was made: allocate (MPI_Win_allocate), create (MPI_Win_create) "
-                                      "or dynamic (MPI_Win_create_dynamic)"};
+inline constexpr Fact window_creation{
+    "window_creation", unit::none,
+    "how the window was made: allocate (of its own memory; MPI_Win_allocate), create (of the "
+    "benchmark's buffers; MPI_Win_create) or dynamic (of those, attached later; "
+    "MPI_Win_create_dynamic)"};
 
 struct WindowedPairOptions : PairOptions {
   std::optional<WindowCreation> creation;
@@ -34,7 +36,8 @@ struct WindowedPairOptions : PairOptions {
   void describe_synchronization(OptionSet& options) {
     options
         .add("window-creation", creation,
-             "whose memory the window is: its own, that of the benchmark's buffers, or the same, attached later")
+             "allocate: a window of its own memory; create: of the benchmark's buffers; dynamic: of those, attached "
+             "later")
         .shown_as([this] { return creation ? std::string(name(*creation)) : "allocate where there is the choice"; });
     options.add("synchronization", synchronization,
                 "flush and flush-local within one lock; lock and lock-all for each operation; fence; post, start, "

@@ -61,8 +61,8 @@ class HostWindow final : public LoadStoreWindow {
   }
 
  private:
-  /// They have when they return.
-  void finish_operations() override { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  /// They have when they return. Who sees the counter that a call stores next sees them, too.
+  void finish_operations() override {}
 
   void add(const void* data, std::size_t count, AtomicType type, int target) const {
     with_element(type, [&](auto zero) {

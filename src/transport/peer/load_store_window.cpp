@@ -84,7 +84,10 @@ void LoadStoreWindow::lock_all() {
 void LoadStoreWindow::unlock_all() {
   for (int target = 0; target < ranks_; ++target) unlock(target);
 }
-void LoadStoreWindow::flush(int /*target*/) { finish_operations(); }
+void LoadStoreWindow::flush(int /*target*/) {
+  finish_operations();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+}
 void LoadStoreWindow::flush_local(int /*target*/) { finish_operations(); }
 
 /// At all other ranks.

@@ -47,7 +47,7 @@ class LoadStoreWindow : public Window {
   struct Flags;
   using Counter = std::atomic<std::uint64_t> PairFlags::*;
 
-  /// Returns once the operations of this rank have ended, and all ranks see what they have done.
+  /// Returns once the operations of this rank have ended.
   virtual void finish_operations() = 0;
 
   [[nodiscard]] Flags& flags(int of) const;

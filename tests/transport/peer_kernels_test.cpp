@@ -321,7 +321,7 @@ TEST(WindowKernels, LoseNoSum) {
 
 template <class Integer>
 void expect_swaps() {
-  alignas(8) Integer values[3] = {11, static_cast<Integer>(-2), 13};
+  alignas(8) Integer values[8] = {11, static_cast<Integer>(-2), 13};  // whole words
   const Integer given = 5;
   const Integer other = 6;
   const auto expected = static_cast<Integer>(-2);

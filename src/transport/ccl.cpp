@@ -301,7 +301,7 @@ class CclTransport final : public Transport {
     return {};
   }
   [[nodiscard]] InPlaceOffsets in_place(const Collective& collective) const override {
-    return in_own_block(collective);
+    return in_place_of_nccl(collective);
   }
   [[nodiscard]] bool sums(DataType type) const override {
     return has_small_floats || (type != DataType::f8e4m3 && type != DataType::f8e5m2);

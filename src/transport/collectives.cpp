@@ -137,8 +137,9 @@ InPlaceOffsets from_own_block(const Shape& shape) { return {.input = shape.begin
 InPlaceOffsets from_own_block_on_root(const Shape& shape) {
   return shape.is_root() ? from_own_block(shape) : InPlaceOffsets{};
 }
+InPlaceOffsets to_own_block(const Shape& shape) { return {.input = 0, .output = shape.begin(shape.rank)}; }
 InPlaceOffsets to_own_block_on_root(const Shape& shape) {
-  return {.input = 0, .output = shape.is_root() ? shape.begin(shape.rank) : 0};
+  return shape.is_root() ? to_own_block(shape) : InPlaceOffsets{};
 }
 
 /// The same operation with a count for each rank.
@@ -166,8 +167,8 @@ std::vector<OperationDescription> make() {
                                             .total = all,
                                             .bus_factor = of_others,
                                             .in_place = at_begin,
-                                            .repeats_in_place = false,
-                                            .is_once_in_place = true};
+                                            .in_place_of_nccl = to_own_block,
+                                            .repeats_in_place = RepeatsInPlace::never};
   const OperationDescription allgather{.operation = Operation::allgather,
                                        .call = "MPI_Allgather",
                                        .help = "collect a block of every rank, on all ranks",
@@ -260,7 +261,7 @@ std::vector<OperationDescription> make() {
        .total = one,
        .bus_factor = whole,
        .in_place = at_begin,
-       .repeats_in_place = false},
+       .repeats_in_place = RepeatsInPlace::if_idempotent},
       {.operation = Operation::allreduce,
        .call = "MPI_Allreduce",
        .help = "combine an array over all ranks, on all ranks",
@@ -303,7 +304,7 @@ std::vector<OperationDescription> make() {
        .total = one,
        .bus_factor = whole,
        .in_place = at_begin,
-       .repeats_in_place = false},
+       .repeats_in_place = RepeatsInPlace::if_idempotent},
       {.operation = Operation::exclusive_scan,
        .call = "MPI_Exscan",
        .help = "combine an array over the ranks before each rank",
@@ -367,12 +368,10 @@ const OperationDescription& describe(Operation operation) {
   return operations().at(static_cast<std::size_t>(operation));
 }
 
-InPlaceOffsets in_own_block(const Collective& collective) {
+InPlaceOffsets in_place_of_nccl(const Collective& collective) {
   const OperationDescription& operation = collective.description();
-  const bool scatters =
-      collective.operation == Operation::reduce_scatter || collective.operation == Operation::reduce_scatterv;
-  if (scatters) return {.output = collective.shape.begin(collective.shape.rank)};
-  return operation.in_place(collective.shape);
+  const auto offsets = operation.in_place_of_nccl != nullptr ? operation.in_place_of_nccl : operation.in_place;
+  return offsets(collective.shape);
 }
 
 }  // namespace commlens::transport

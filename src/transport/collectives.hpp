@@ -116,6 +116,10 @@ struct InPlaceOffsets {
   std::size_t output = 0;
 };
 
+/// Whether the result of an operation that is repeated in place is known: `if_idempotent` with reductions that do not
+/// change it any more; `never` where a result replaces what other ranks have yet to read.
+enum class RepeatsInPlace { always, if_idempotent, never };
+
 /// What each rank must send or receive, as a part of the largest array: bus bandwidth over algorithm bandwidth.
 struct BusFactor {
   double (*of)(int ranks);
@@ -141,10 +145,10 @@ struct OperationDescription {
   BusFactor bus_factor;
   /// As MPI has them; nullptr: not both MPI and NCCL have the operation in place.
   InPlaceOffsets (*in_place)(const Shape&) = nullptr;
-  bool is_in_place = false;      ///< unless the user asks otherwise
-  bool repeats_in_place = true;  ///< once more in place gives what can be foretold
-  bool is_once_in_place =
-      false;  ///< nor does an idempotent reduction: MPI puts results over what others have yet to read
+  bool is_in_place = false;  ///< unless the user asks otherwise
+  /// nullptr: as MPI has them.
+  InPlaceOffsets (*in_place_of_nccl)(const Shape&) = nullptr;
+  RepeatsInPlace repeats_in_place = RepeatsInPlace::always;
 };
 
 /// Of all operations, in the order of the enumeration.
@@ -165,8 +169,8 @@ struct Collective {
   [[nodiscard]] std::vector<Block> blocks() const { return description().blocks(shape); }
 };
 
-/// As NCCL has them: the result of a reduce-scatter replaces the rank's own block, where MPI puts it at the beginning.
-InPlaceOffsets in_own_block(const Collective& collective);
+/// Where input and output of an operation in place begin, as NCCL has them.
+InPlaceOffsets in_place_of_nccl(const Collective& collective);
 
 /// How it is called: one call that waits; MPI_I... and a wait; or prepared once, then started and waited for.
 enum class CallMode { blocking, nonblocking, persistent };

@@ -163,7 +163,7 @@ std::string reduction_unsupported(const Collective& collective, CallMode mode, d
   if (collective.in_place && collective.operation == Operation::reduce_scatter && device::on_gpu(memory) &&
       mpi_family() == "openmpi") {
     return mpi_library() +
-           " has wrong sums in MPI_Reduce_scatter_block in place on GPU memory: use --out-of-place, or "
+           " returns wrong sums from MPI_Reduce_scatter_block in place on GPU memory: use --out-of-place, or "
            "--transport staged";
   }
   const std::size_t all = extent(collective);

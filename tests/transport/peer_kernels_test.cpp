@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -286,29 +288,31 @@ TEST_P(PeerKernels, CombineByEveryReduction) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, PeerKernels, testing::Values(1, 2, 3));
 
-/// All threads at the same time on the same elements, some of which share a word.
+/// All threads at the same time on the same elements, some of which share a word, for longer than they are scheduled
+/// one after the other.
 template <class Element>
 void expect_no_sum_is_lost() {
   constexpr std::size_t count = 7;
-  constexpr int of_each = 500;
   alignas(8) Element sums[count + 1] = {};
   const std::vector<Element> ones(count, Element{1});
+  std::atomic<std::int64_t> added{0};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+  const auto add_until_end = [&] {
+    std::vector<Element> before(count);
+    while (std::chrono::steady_clock::now() < end) {
+      for (std::size_t k = 0; k < count; ++k) Add<Element>{sums, ones.data(), before.data()}(k);
+      ++added;
+    }
+  };
   {
     std::vector<std::jthread> running;
-    for (int thread = 0; thread < 4; ++thread) {
-      running.emplace_back([&] {
-        std::vector<Element> before(count, Element{99});
-        for (int i = 0; i < of_each; ++i) {
-          for (std::size_t k = 0; k < count; ++k) Add<Element>{sums, ones.data(), before.data()}(k);
-        }
-      });
-    }
+    for (int thread = 0; thread < 4; ++thread) running.emplace_back(add_until_end);
   }
-  for (std::size_t k = 0; k < count; ++k) EXPECT_EQ(sums[k], static_cast<Element>(4 * of_each)) << k;
+  for (std::size_t k = 0; k < count; ++k) EXPECT_EQ(sums[k], static_cast<Element>(added.load())) << k;
   EXPECT_EQ(sums[count], Element{0});
   Element before{};
   Add<Element>{sums, ones.data(), &before}(0);
-  EXPECT_EQ(before, static_cast<Element>(4 * of_each));
+  EXPECT_EQ(before, static_cast<Element>(added.load()));
 }
 
 TEST(WindowKernels, LoseNoSum) {

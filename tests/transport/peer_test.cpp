@@ -242,7 +242,7 @@ TEST_P(LoadStoreWindow, OrdersTheEpochsOfPostAndStart) {
   constexpr int rounds = 300;
   const auto window = window_of(sizeof(int) * static_cast<std::size_t>(ranks));
   std::vector<int> values;
-  for (int round = 0; round < rounds; ++round) values.push_back(1000 * round + rank);
+  for (int round = 0; round < rounds; ++round) values.push_back(1000 * (round + 1) + rank);  // none is 0
   const auto all = uploaded(values);
   stream->wait();
   for (int round = 0; round < rounds; ++round) {
@@ -258,7 +258,7 @@ TEST_P(LoadStoreWindow, OrdersTheEpochsOfPostAndStart) {
         device::download(static_cast<const int*>(window->data()), static_cast<std::size_t>(ranks), *stream);
     for (int from = 0; from < ranks; ++from) {
       if (from == rank) continue;
-      EXPECT_EQ(part[static_cast<std::size_t>(from)], 1000 * round + from);
+      EXPECT_EQ(part[static_cast<std::size_t>(from)], 1000 * (round + 1) + from);
     }
   }
 }

@@ -84,11 +84,12 @@ def _between_gpus(file: str, columns: dict[tuple[str, str | None], str]) -> list
     for benchmark, _ in columns:
         head.append(f"{benchmark}{', GB/s' if benchmark.endswith('bandwidth') else ', µs'}")
     rows: list[Row] = [head]
-    for size in sorted({int(str(record.parameters.get("bytes", 0))) for record in pool} - {0}):
+    swept = [record for record in pool if "bytes" in record.parameters]
+    for size in sorted({int(str(record.parameters["bytes"])) for record in swept}):
         row: Row = [format_bytes(size)]
         for (benchmark, dtype), metric in columns.items():
             wanted = {"bytes": size, **({"dtype": dtype} if dtype else {})}
-            same = [record for record in pool if record.benchmark == benchmark]
+            same = [record for record in swept if record.benchmark == benchmark]
             found = [find(same, transport=name, **wanted) for name in ("ccl", "peer")]
             cell = " / ".join(figure(record, metric) for record in found)
             row.append(cell if all(found) else NOTHING)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from itertools import chain
 from statistics import median
 from typing import Any
 
 from commlens.base.text import format_bytes
 from doc_tables import Row, table
-from doc_tables.source import NOTHING, exists, json_file
+from doc_tables.source import NOTHING, json_file
 
 _MACHINES = ("h200-x2", "h200-x4")  # what was measured again is of the later one
 _UNITS = {"us": "µs", "GB/s": "GB/s"}
@@ -25,7 +26,7 @@ def _ratio(case: dict[str, Any]) -> str:
 
 
 def _cases(file: str, benchmark: str) -> list[dict[str, Any]]:
-    runs = [run for run in json_file(file) if benchmark in run["command"]] if exists(file) else []
+    runs = [run for run in json_file(file) if benchmark in run["command"]]
     return [case for run in runs for case in run["cases"]]
 
 
@@ -129,13 +130,15 @@ def peers_osu_cuda_aware() -> list[Row]:
     """Host memory through a CUDA-aware MPI: a column for each benchmark, with and without the
     accelerator component."""
     benchmarks = ("latency", "bandwidth", "allreduce")
+    files = {
+        "": ["h200-x2/peers-osu-host.json"],
+        ", null": [f"{machine}/peers-osu-host-null.json" for machine in _MACHINES],
+    }
     columns = {
         f"{name}{ending}": {
-            _size(case): _ratio(case)
-            for machine in _MACHINES
-            for case in _cases(f"{machine}/peers-osu-host{ending.replace(', ', '-')}.json", name)
+            _size(case): _ratio(case) for file in of_ending for case in _cases(file, name)
         }
-        for ending in ("", ", null")
+        for ending, of_ending in files.items()
         for name in benchmarks
     }
     sizes = dict.fromkeys(size for column in columns.values() for size in column)
@@ -159,7 +162,9 @@ def _array_bytes(operation: str, case: dict[str, Any]) -> int:
 def peers_nccl() -> list[Row]:
     """nccl-tests' time on two GPUs and the ratio of commlens's to it, by the size of the array."""
     columns: dict[str, dict[int, str]] = {}
-    for run in [run for machine in _MACHINES for run in json_file(f"{machine}/peers-nccl.json")]:
+    for run in chain.from_iterable(
+        json_file(f"{machine}/peers-nccl.json") for machine in _MACHINES
+    ):
         words = run["command"]
         operation, dtype = (words[words.index(name) + 1] for name in ("--run", "--dtype"))
         column = columns.setdefault(f"{operation} {dtype}", {})

@@ -27,10 +27,6 @@ def rows_of(pool: Iterable[Record], columns: Mapping[str, Callable[[Record], str
     return [list(columns), *([cell(record) for cell in columns.values()] for record in pool)]
 
 
-def exists(name: str) -> bool:
-    return (MEASURED / name).exists()
-
-
 def json_file(name: str) -> Any:
     return json.loads((MEASURED / name).read_text(encoding="utf-8"))
 

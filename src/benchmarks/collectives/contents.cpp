@@ -165,11 +165,10 @@ Verdict expect(device::Stream& stream, const Collective& collective, std::size_t
 std::size_t exact_operations(const Collective& collective) {
   if (!collective.in_place) return unlimited;
   const auto& operation = collective.description();
-  if (!operation.reduces) return operation.repeats_in_place ? unlimited : 1;
-  if (operation.is_once_in_place) return 1;
-  if (is_idempotent(collective.reduction)) return unlimited;
+  if (operation.repeats_in_place == transport::RepeatsInPlace::never) return 1;
+  if (!operation.reduces || is_idempotent(collective.reduction)) return unlimited;
   const bool sums = collective.reduction == Reduction::sum || collective.reduction == Reduction::user;
-  if (!operation.repeats_in_place || !sums) return 1;
+  if (operation.repeats_in_place != transport::RepeatsInPlace::always || !sums) return 1;
   std::size_t operations = 1;
   with_element(collective.type, [&](auto zero) { operations = exact_sums<decltype(zero)>(collective); });
   return operations;

@@ -110,9 +110,8 @@ void CollectiveOptions::resolve(int ranks) {
     throw UsageError("compute", std::string(name(*compute)),
                      "a blocking call leaves no time for it: use --call nonblocking");
   }
-  const bool keeps_input = operation->reduces
-                               ? is_idempotent(reduction.value_or(Reduction::sum)) && !operation->is_once_in_place
-                               : operation->repeats_in_place;
+  const bool keeps_input = operation->repeats_in_place != transport::RepeatsInPlace::never &&
+                           (!operation->reduces || is_idempotent(reduction.value_or(Reduction::sum)));
   if (compute && in_place && !keeps_input) {
     throw UsageError("compute", std::string(name(*compute)),
                      "its operations have one input, which each of them overwrites in place: add --out-of-place");

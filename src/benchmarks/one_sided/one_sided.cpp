@@ -12,7 +12,7 @@ namespace {
 WindowCreation creation_for(Run& run, const WindowedPairOptions& options, device::Memory memory) {
   const auto kinds = run.transport().windows(memory);
   if (kinds.empty()) {
-    throw Unsupported(run.transport_name() + " has no one-sided operations: use --transport mpi, peer or ccl");
+    throw Unsupported(run.transport_name() + " has no one-sided operations: use --transport mpi or peer");
   }
   const WindowCreation wanted = options.creation.value_or(kinds.front());
   if (std::find(kinds.begin(), kinds.end(), wanted) != kinds.end()) return wanted;

@@ -38,7 +38,9 @@ struct WindowedPairOptions : PairOptions {
         .add("window-creation", creation,
              "allocate: a window of its own memory; create: of the benchmark's buffers; dynamic: of those, attached "
              "later")
-        .shown_as([this] { return creation ? std::string(name(*creation)) : "allocate where there is the choice"; });
+        .shown_as([this] {
+          return creation ? std::string(name(*creation)) : "allocate where the transport has it, else create";
+        });
     options.add("synchronization", synchronization,
                 "flush and flush-local within one lock; lock and lock-all for each operation; fence; post, start, "
                 "complete and wait");

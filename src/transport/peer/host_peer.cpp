@@ -17,6 +17,7 @@
 #include "transport/peer/node_memory.hpp"
 #include "transport/peer/rings.hpp"
 #include "transport/peer/sums.hpp"
+#include "transport/peer/waiting.hpp"
 
 namespace commlens::transport::peer {
 

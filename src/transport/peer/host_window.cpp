@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "transport/peer/load_store_window.hpp"
-#include "transport/peer/rings.hpp"
+#include "transport/peer/waiting.hpp"
 
 namespace commlens::transport::peer {
 

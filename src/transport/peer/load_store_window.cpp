@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "transport/peer/node_memory.hpp"
-#include "transport/peer/rings.hpp"
+#include "transport/peer/waiting.hpp"
 
 namespace commlens::transport::peer {
 

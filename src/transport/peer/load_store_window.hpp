@@ -1,7 +1,8 @@
-// What windows have in common into whose parts each rank can store by itself: their synchronization, by counters in
-// memory that the hosts of all ranks share. What differs are the operations, by the memory they work on.
+// Windows in which a rank loads and stores in the parts of the other ranks by itself. All have the same
+// synchronization: counters in host memory that the ranks share. The operations differ, with the memory that they work
+// on.
 //
-// Who waits for other ranks does nothing for messages: none of the same transport may be under way.
+// While a rank waits here for another one, it does not progress messages: none of the same transport may be under way.
 #pragma once
 
 #include <atomic>
@@ -39,7 +40,7 @@ class LoadStoreWindow : public Window {
   LoadStoreWindow(const Communicator& communicator, std::vector<std::byte*> parts, std::shared_ptr<const void> memory);
 
   [[nodiscard]] std::byte* part(int rank) const { return parts_[static_cast<std::size_t>(rank)]; }
-  /// Of the hosts, for operations on the part of a rank that must not be done at the same time: true while one is.
+  /// True while a host is within an operation on the part of this rank that excludes others.
   [[nodiscard]] std::atomic<bool>& changes(int of) const;
 
  private:

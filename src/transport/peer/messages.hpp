@@ -37,8 +37,10 @@ class PeerTransport : public Transport {
   }
   [[nodiscard]] std::string unsupported(const Collective& collective, CallMode mode) const final;
   std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode) final;
-  /// What a rank replaces nobody else reads.
-  [[nodiscard]] InPlaceOffsets in_place(const Collective& collective) const final { return in_own_block(collective); }
+  /// A rank replaces only what no other one reads.
+  [[nodiscard]] InPlaceOffsets in_place(const Collective& collective) const final {
+    return in_place_of_nccl(collective);
+  }
   [[nodiscard]] bool takes_host_memory() const final { return false; }
   [[nodiscard]] bool can_split() const final { return true; }
   /// Of memory of its own, or of the buffers.

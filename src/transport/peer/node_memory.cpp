@@ -10,7 +10,7 @@ namespace commlens::transport::peer {
 std::unique_ptr<SharedMemory> share(const Communicator& communicator, std::size_t bytes, const std::string& purpose) {
   std::string problem;
   auto memory = SharedMemory::make(communicator, bytes, problem);
-  if (!memory) throw Error("peer: no memory that the ranks of the node share for " + purpose + " (" + problem + ")");
+  if (!memory) throw Error("no memory that the ranks of the node share for " + purpose + " (" + problem + ")");
   return memory;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "transport/peer/waiting.hpp"
 
 namespace commlens::transport::peer {
 

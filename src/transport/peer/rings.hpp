@@ -11,39 +11,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <thread>
 #include <vector>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace commlens::transport::peer {
-
-/// Between two looks at a value that another rank writes: at first without leaving the processor. After a while the
-/// processor is offered to other threads, as the rank that is waited for may be among them.
-class SpinWait {
- public:
-  void look_again() {
-    if (++looks_ < before_yielding) {
-#if defined(__x86_64__)
-      _mm_pause();
-#endif
-    } else {
-      std::this_thread::yield();
-    }
-  }
-
- private:
-  static constexpr int before_yielding = 2000;
-  int looks_ = 0;
-};
-
-template <class Condition>
-void wait_until(Condition condition) {
-  for (SpinWait wait; !condition(); wait.look_again()) {
-  }
-}
 
 inline constexpr std::size_t short_message = 104;  ///< bytes: with the rest of a slot two cache lines
 

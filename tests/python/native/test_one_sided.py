@@ -106,7 +106,7 @@ def test_staged_says_why_it_skips(tmp_path: Path) -> None:
     words = "put-latency --bytes 8 --memory host --transport staged --record records.jsonl"
     assert native(tmp_path, 2, words).status == NOTHING_RAN
     (record,) = records_in(tmp_path / "records.jsonl")
-    assert record.reason == "staged has no one-sided operations: use --transport mpi, peer or ccl"
+    assert record.reason == "staged has no one-sided operations: use --transport mpi or peer"
 
 
 PEER = "--transport peer --memory host --repeat 3 --warmup 2 --batches 2 --no-ceilings"

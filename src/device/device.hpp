@@ -36,25 +36,35 @@ constexpr bool on_gpu(Memory memory) { return memory == Memory::device || memory
 /// forward.
 enum class Traversal { forward, backward };
 
-/// Owns bytes in one of the memories, aligned to a page or more. Movable only; a default-constructed one is empty.
+/// Bytes in one of the memories, aligned to a page or more where it owns them. Movable only; a default-constructed one
+/// is empty.
 class Buffer {
  public:
-  using Free = void (*)(void*) noexcept;
+  using Free = void (*)(void* data, std::size_t bytes) noexcept;
 
   Buffer() = default;
-  Buffer(void* data, std::size_t bytes, Memory memory, Free free) : data_(data, free), bytes_(bytes), memory_(memory) {}
+  /// Owns nothing where there is no `free`.
+  Buffer(void* data, std::size_t bytes, Memory memory, Free free = nullptr)
+      : data_(data, Release{free, bytes}), memory_(memory) {}
 
   [[nodiscard]] void* data() const { return data_.get(); }
   template <class T>
   [[nodiscard]] T* as() const {
     return static_cast<T*>(data_.get());
   }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  [[nodiscard]] std::size_t bytes() const { return data_.get_deleter().bytes; }
   [[nodiscard]] Memory memory() const { return memory_; }
 
  private:
-  std::unique_ptr<void, Free> data_{nullptr, [](void*) noexcept {}};
-  std::size_t bytes_ = 0;
+  struct Release {
+    Free free;
+    std::size_t bytes;
+    void operator()(void* data) const noexcept {
+      if (free != nullptr) free(data, bytes);
+    }
+  };
+
+  std::unique_ptr<void, Release> data_;
   Memory memory_ = Memory::host;
 };
 

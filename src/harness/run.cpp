@@ -49,7 +49,7 @@ device::Buffer Run::Storage::take(std::size_t bytes, const std::string& benchmar
   }
   std::byte* const start = arena.as<std::byte>() + used;
   used = std::min(used + rounded, arena.bytes());
-  return {start, bytes, arena.memory(), [](void*) noexcept {}};
+  return {start, bytes, arena.memory()};
 }
 
 Run::Run(const Resources& resources, transport::Transport& transport, Storage buffers, Storage staging,

@@ -1,5 +1,7 @@
 #include "transport/by_messages.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstddef>
 #include <utility>
@@ -116,6 +118,11 @@ std::string by_messages_unsupported(const Collective& collective, CallMode mode)
   }
   if (collective.operation == Operation::hypercube && !std::has_single_bit(ranks)) {
     return "a hypercube has 2, 4, 8 ... ranks, not " + std::to_string(ranks);
+  }
+  // A message would replace what is still to be sent.
+  if (collective.in_place && collective.description().repeats_in_place == RepeatsInPlace::never) {
+    return fmt::format("{} has two buffers over this transport: use --out-of-place, or --transport mpi",
+                       name(collective.operation));
   }
   return {};
 }

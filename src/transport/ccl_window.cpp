@@ -7,8 +7,10 @@
 #include <nccl_device.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/gpu/check.hpp"
@@ -43,6 +45,7 @@ class CclMemory {
     (void)CCL_FUNCTION(ncclMemFree)(data_);
   }
 
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(data_); }
   /// nullptr where the library registers the memory only for its own operations.
   [[nodiscard]] ncclWindow_t window() const { return window_; }
 
@@ -102,7 +105,10 @@ std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communica
     memory.reset();  // by all ranks, and not by the exception
     throw Error(problem);
   }
-  return peer::make_gpu_window(ranks, device, parts_of(memory->window(), ranks.size(), device), memory);
+  // A kernel that asks for the part of a single rank makes an illegal access (seen with NCCL 2.28.3).
+  const bool is_alone = ranks.size() == 1;
+  auto parts = is_alone ? std::vector{memory->data()} : parts_of(memory->window(), ranks.size(), device);
+  return peer::make_gpu_window(ranks, device, std::move(parts), memory);
 }
 
 }  // namespace commlens::transport

@@ -213,7 +213,9 @@ std::vector<OperationDescription> make() {
                                       .output = all,
                                       .blocks = transposed,
                                       .total = all,
-                                      .bus_factor = of_others};
+                                      .bus_factor = of_others,
+                                      .in_place = at_begin,
+                                      .repeats_in_place = RepeatsInPlace::never};
   const OperationDescription neighbor_allgather{.operation = Operation::neighbor_allgather,
                                                 .call = "MPI_Neighbor_allgather",
                                                 .help = "collect a block of every neighbor in a grid of ranks",

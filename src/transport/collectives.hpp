@@ -143,7 +143,7 @@ struct OperationDescription {
   /// Elements of the largest array that a rank has, by which nccl-tests defines the algorithm bandwidth.
   std::size_t (*total)(const Shape&);
   BusFactor bus_factor;
-  /// As MPI has them; nullptr: not both MPI and NCCL have the operation in place.
+  /// As MPI has them; nullptr: it has not the operation in place.
   InPlaceOffsets (*in_place)(const Shape&) = nullptr;
   bool is_in_place = false;  ///< unless the user asks otherwise
   /// nullptr: as MPI has them.

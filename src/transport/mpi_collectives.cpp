@@ -4,6 +4,7 @@
 
 #include <array>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "transport/activity.hpp"
@@ -166,32 +167,46 @@ std::string reduction_unsupported(const Collective& collective, CallMode mode, d
            " returns wrong sums from MPI_Reduce_scatter_block in place on GPU memory: use --out-of-place, or "
            "--transport staged";
   }
-  const std::size_t all = extent(collective);
-  if (!is_of_whole_arrays(collective.operation) && all > most_elements) {
-    return fmt::format("{} elements do not fit the int counts of {}", all, collective.description().call);
-  }
   return {};
+}
+
+/// What of the blocks does not fit int counts and displacements; empty if all does.
+std::string beyond_int_counts(const Collective& collective) {
+  const OperationDescription& operation = collective.description();
+  const std::size_t all = extent(collective);
+  const std::size_t bytes = all * size_of(collective.type);
+  if (collective.operation == Operation::alltoallw && bytes > most_elements) {
+    return fmt::format("{} bytes do not fit the int displacements of {}", bytes, operation.call);
+  }
+  if (is_of_whole_arrays(collective.operation) || all <= most_elements) return {};
+  const bool has_displacements = operation.has_counts && collective.operation != Operation::neighbor_alltoallw;
+  // Otherwise a larger unit does.
+  const bool in_one_unit = operation.reduces || (operation.has_counts && collective.shape.counts != Counts::equal) ||
+                           collective.operation == Operation::neighbor_alltoallw;
+  if (!in_one_unit) return {};
+  return fmt::format("{} elements do not fit the int {} of {}", all,
+                     has_displacements && !operation.reduces ? "displacements" : "counts", operation.call);
 }
 
 }  // namespace
 
+bool mpi_has_large_counts() { return COMMLENS_MPI_HAS_LARGE_COUNTS; }
+
+bool needs_large_counts(const Collective& collective) { return !beyond_int_counts(collective).empty(); }
+
 std::string mpi_unsupported(const Collective& collective, CallMode mode, device::Memory memory) {
   if (is_by_messages(collective.operation)) return by_messages_unsupported(collective, mode);
   const OperationDescription& operation = collective.description();
-  const std::string call(operation.call);
-  const std::size_t all = extent(collective);
   if (operation.reduces) {
     if (const auto reason = reduction_unsupported(collective, mode, memory); !reason.empty()) return reason;
   }
   if (!collective.in_place && collective.operation == Operation::broadcast) return "MPI_Bcast has one buffer only";
-  const bool has_int_displacements = collective.operation != Operation::neighbor_alltoallw;
-  const bool in_one_unit = collective.shape.counts != Counts::equal || !has_int_displacements;
-  if (operation.has_counts && all > most_elements && in_one_unit) {
-    return fmt::format("{} elements do not fit the int {} of {}", all,
-                       has_int_displacements ? "displacements" : "counts", call);
+  const bool is_alltoall = sends_to_each(collective.operation) && !is_scatter(collective.operation);
+  if (collective.in_place && is_alltoall && collective.shape.counts != Counts::equal) {
+    return fmt::format("{} in place has what a rank sends where it receives: use --counts equal", operation.call);
   }
-  if (collective.operation == Operation::alltoallw && all * size_of(collective.type) > most_elements) {
-    return fmt::format("{} bytes do not fit the int displacements of {}", all * size_of(collective.type), call);
+  if (!mpi_has_large_counts() && needs_large_counts(collective)) {
+    return beyond_int_counts(collective) + ", and this MPI library has no large counts (MPI 4)";
   }
 #if !COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
   if (mode == CallMode::persistent) return "this MPI library has no persistent collectives (MPI 4)";
@@ -199,37 +214,58 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode, device:
   return sides_unsupported(collective, mode);
 }
 
-MpiCollective::MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode)
+template <class Count, class Displacement>
+struct MpiCollective::CountsOf {
+  CountsOf(const Collective& collective, MPI_Datatype type)
+      : sends(sent(collective), collective.description().call.data(), type),
+        receives(received(collective), collective.description().call.data(), type),
+        types(static_cast<std::size_t>(collective.shape.ranks), type) {
+    if (collective.operation == Operation::alltoallw) {
+      send_offsets = in_bytes<Displacement>(pieces_to_each(collective), size_of(collective.type));
+      receive_offsets = in_bytes<Displacement>(pieces_of_each(collective), size_of(collective.type));
+    } else if (collective.operation == Operation::neighbor_alltoallw) {
+      const auto sides = pieces_to_each(collective);
+      types.assign(sides.size(), type);
+      neighbor_send_offsets = in_bytes<MPI_Aint>(sides, size_of(collective.type));
+      neighbor_receive_offsets = in_bytes<MPI_Aint>(pieces_of_each(collective), size_of(collective.type));
+    }
+  }
+
+  /// What is for each rank, or each neighbor; or the one piece of this rank.
+  static std::vector<Piece> sent(const Collective& collective) {
+    if (sends_to_each(collective.operation)) return pieces_to_each(collective);
+    return {{.offset = 0, .bytes = collective.description().input(collective.shape)}};
+  }
+  static std::vector<Piece> received(const Collective& collective) {
+    if (collective.operation != Operation::scatterv) return pieces_of_each(collective);
+    return {{.offset = 0, .bytes = collective.description().output(collective.shape)}};
+  }
+
+  BasicLayout<Count, Displacement> sends;
+  BasicLayout<Count, Displacement> receives;
+  std::vector<MPI_Datatype> types;         ///< of MPI_Alltoallw and MPI_Neighbor_alltoallw
+  std::vector<Displacement> send_offsets;  ///< of MPI_Alltoallw, in bytes
+  std::vector<Displacement> receive_offsets;
+  std::vector<MPI_Aint> neighbor_send_offsets;  ///< of MPI_Neighbor_alltoallw, likewise
+  std::vector<MPI_Aint> neighbor_receive_offsets;
+};
+
+MpiCollective::MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode,
+                             bool large_counts)
     : communicator_(communicator), collective_(collective), mode_(mode), type_(mpi_type(collective.type)) {
   const OperationDescription& operation = collective_.description();
   if (operation.reduces) reduction_ = std::make_unique<MpiReduction>(collective.reduction, collective.type);
-  const char* call = operation.call.data();
   if (operation.of_neighbors) grid_.emplace(communicator.cartesian(collective.shape.grid));
-  if (operation.has_counts) {
-    const bool to_each = sends_to_each(collective.operation);
-    const std::vector<Piece> own{{.offset = 0, .bytes = operation.input(collective.shape)}};
-    const std::vector<Piece> result{{.offset = 0, .bytes = operation.output(collective.shape)}};
-    sends_ = std::make_unique<Layout>(to_each ? pieces_to_each(collective) : own, call, type_);
-    const bool from_each = collective.operation != Operation::scatterv;
-    receives_ = std::make_unique<Layout>(from_each ? pieces_of_each(collective) : result, call, type_);
-    if (to_each && from_each) displace_in_bytes(pieces_to_each(collective), pieces_of_each(collective));
+  const bool is_reduce_scatter = collective.operation == Operation::reduce_scatter;
+  if (large_counts && mpi_has_large_counts() && (operation.has_counts || is_reduce_scatter)) {
+    large_counts_ = std::make_unique<LargeCounts>(collective_, type_);
+  } else if (operation.has_counts) {
+    int_counts_ = std::make_unique<IntCounts>(collective_, type_);
   } else if (!is_of_whole_arrays(collective.operation)) {
-    receives_ =
-        std::make_unique<Layout>(std::vector<Piece>{{.offset = 0, .bytes = collective.shape.count}}, call, type_);
+    const std::vector<Piece> block{{.offset = 0, .bytes = collective.shape.count}};
+    block_ = std::make_unique<Layout>(block, operation.call.data(), type_);
   }
   if (mode == CallMode::persistent) act(Action::prepare);
-}
-
-void MpiCollective::displace_in_bytes(const std::vector<Piece>& sends, const std::vector<Piece>& receives) {
-  const std::size_t size = size_of(collective_.type);
-  types_.assign(sends.size(), type_);
-  if (collective_.operation == Operation::alltoallw) {
-    send_offsets_ = in_bytes<int>(sends, size);
-    receive_offsets_ = in_bytes<int>(receives, size);
-  } else if (collective_.operation == Operation::neighbor_alltoallw) {
-    neighbor_send_offsets_ = in_bytes<MPI_Aint>(sends, size);
-    neighbor_receive_offsets_ = in_bytes<MPI_Aint>(receives, size);
-  }
 }
 
 MpiCollective::~MpiCollective() {
@@ -255,11 +291,14 @@ void MpiCollective::act(Action action) {
   if (is_of_whole_arrays(collective_.operation)) {
     mpi_calls::in_pieces(collective_.shape.count, mpi_calls::longest_message / size_of(collective_.type),
                          [&](std::size_t first, int count) { act_on_arrays(action, first, count); });
-  } else if (collective_.description().has_counts) {
-    act_on_counts(action);
-  } else {
+  } else if (int_counts_) {
+    act_on_counts(action, *int_counts_);
+  } else if (block_) {
     act_on_blocks(action);
   }
+#if COMMLENS_MPI_HAS_LARGE_COUNTS
+  if (large_counts_) act_on_counts(action, *large_counts_);
+#endif
 }
 
 template <class Call, class Begin, class Prepare>
@@ -269,17 +308,25 @@ void MpiCollective::issue(Action action, const char* name, Call call, Begin begi
   check_mpi(action == Action::begin ? begin(&request) : prepare(&request), name);
 }
 
-// NOLINTBEGIN(cppcoreguidelines-macro-usage): three functions of MPI with the same arguments
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): three functions of MPI with the same arguments, which end with `Suffix`
 #if COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
-#define COMMLENS_PREPARE(Name, ...) MPI_##Name##_init(__VA_ARGS__, MPI_INFO_NULL, request)
+#define COMMLENS_PREPARE(Name, Suffix, ...) MPI_##Name##_init##Suffix(__VA_ARGS__, MPI_INFO_NULL, request)
 #else
-#define COMMLENS_PREPARE(Name, ...) ((void)request, MPI_ERR_OTHER)
+#define COMMLENS_PREPARE(Name, Suffix, ...) ((void)request, MPI_ERR_OTHER)
 #endif
-#define COMMLENS_ISSUE(Name, name, ...)                                        \
-  issue(                                                                       \
-      action, "MPI_" #Name, [&] { return MPI_##Name(__VA_ARGS__); },           \
-      [&](MPI_Request* request) { return MPI_I##name(__VA_ARGS__, request); }, \
-      [&](MPI_Request* request) { return COMMLENS_PREPARE(Name, __VA_ARGS__); })
+#define COMMLENS_ISSUE_AS(Name, name, Suffix, ...)                                     \
+  issue(                                                                               \
+      action, "MPI_" #Name #Suffix, [&] { return MPI_##Name##Suffix(__VA_ARGS__); },   \
+      [&](MPI_Request* request) { return MPI_I##name##Suffix(__VA_ARGS__, request); }, \
+      [&](MPI_Request* request) { return COMMLENS_PREPARE(Name, Suffix, __VA_ARGS__); })
+#define COMMLENS_ISSUE(Name, name, ...) COMMLENS_ISSUE_AS(Name, name, , __VA_ARGS__)
+#define COMMLENS_ISSUE_COUNTED(Name, name, ...)        \
+  if constexpr (std::is_same_v<Counts, LargeCounts>) { \
+    COMMLENS_ISSUE_AS(Name, name, _c, __VA_ARGS__);    \
+  } else {                                             \
+    COMMLENS_ISSUE(Name, name, __VA_ARGS__);           \
+  }                                                    \
+  return
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 /// MPI_IN_PLACE stands for the send buffer, in a scatter for the receive buffer; of rooted operations on the root
@@ -325,8 +372,8 @@ void MpiCollective::act_on_blocks(Action action) {
   void* target = this->target();
   MPI_Comm communicator = this->communicator();
   const int root = collective_.shape.root;
-  const int count = *receives_->counts();
-  MPI_Datatype type = receives_->type();
+  const int count = *block_->counts();
+  MPI_Datatype type = block_->type();
   switch (collective_.operation) {
     case Operation::reduce_scatter:
       return COMMLENS_ISSUE(Reduce_scatter_block, reduce_scatter_block, source, target, count, type,
@@ -352,42 +399,47 @@ void MpiCollective::act_on_blocks(Action action) {
   }
 }
 
-void MpiCollective::act_on_counts(Action action) {
+template <class Counts>
+void MpiCollective::act_on_counts(Action action, const Counts& counts) {
   const void* source = this->source();
   void* target = this->target();
   MPI_Comm communicator = this->communicator();
   const int root = collective_.shape.root;
-  const Layout& out = *sends_;
-  const Layout& in = *receives_;
+  const auto& out = counts.sends;
+  const auto& in = counts.receives;
   switch (collective_.operation) {
+    case Operation::reduce_scatter:
+      COMMLENS_ISSUE_COUNTED(Reduce_scatter_block, reduce_scatter_block, source, target, *in.counts(), type_,
+                             reduction_->handle(), communicator);
     case Operation::reduce_scatterv:
-      return COMMLENS_ISSUE(Reduce_scatter, reduce_scatter, source, target, in.counts(), type_, reduction_->handle(),
-                            communicator);
+      COMMLENS_ISSUE_COUNTED(Reduce_scatter, reduce_scatter, source, target, in.counts(), type_, reduction_->handle(),
+                             communicator);
     case Operation::allgatherv:
-      return COMMLENS_ISSUE(Allgatherv, allgatherv, source, *out.counts(), out.type(), target, in.counts(),
-                            in.displacements(), in.type(), communicator);
+      COMMLENS_ISSUE_COUNTED(Allgatherv, allgatherv, source, *out.counts(), out.type(), target, in.counts(),
+                             in.displacements(), in.type(), communicator);
     case Operation::gatherv:
-      return COMMLENS_ISSUE(Gatherv, gatherv, source, *out.counts(), out.type(), target, in.counts(),
-                            in.displacements(), in.type(), root, communicator);
+      COMMLENS_ISSUE_COUNTED(Gatherv, gatherv, source, *out.counts(), out.type(), target, in.counts(),
+                             in.displacements(), in.type(), root, communicator);
     case Operation::scatterv:
-      return COMMLENS_ISSUE(Scatterv, scatterv, source, out.counts(), out.displacements(), out.type(), target,
-                            *in.counts(), in.type(), root, communicator);
+      COMMLENS_ISSUE_COUNTED(Scatterv, scatterv, source, out.counts(), out.displacements(), out.type(), target,
+                             *in.counts(), in.type(), root, communicator);
     case Operation::alltoallv:
-      return COMMLENS_ISSUE(Alltoallv, alltoallv, source, out.counts(), out.displacements(), out.type(), target,
-                            in.counts(), in.displacements(), in.type(), communicator);
+      COMMLENS_ISSUE_COUNTED(Alltoallv, alltoallv, source, out.counts(), out.displacements(), out.type(), target,
+                             in.counts(), in.displacements(), in.type(), communicator);
     case Operation::alltoallw:
-      return COMMLENS_ISSUE(Alltoallw, alltoallw, source, out.counts(), send_offsets_.data(), types_.data(), target,
-                            in.counts(), receive_offsets_.data(), types_.data(), communicator);
+      COMMLENS_ISSUE_COUNTED(Alltoallw, alltoallw, source, out.counts(), counts.send_offsets.data(),
+                             counts.types.data(), target, in.counts(), counts.receive_offsets.data(),
+                             counts.types.data(), communicator);
     case Operation::neighbor_allgatherv:
-      return COMMLENS_ISSUE(Neighbor_allgatherv, neighbor_allgatherv, source, *out.counts(), out.type(), target,
-                            in.counts(), in.displacements(), in.type(), communicator);
+      COMMLENS_ISSUE_COUNTED(Neighbor_allgatherv, neighbor_allgatherv, source, *out.counts(), out.type(), target,
+                             in.counts(), in.displacements(), in.type(), communicator);
     case Operation::neighbor_alltoallv:
-      return COMMLENS_ISSUE(Neighbor_alltoallv, neighbor_alltoallv, source, out.counts(), out.displacements(),
-                            out.type(), target, in.counts(), in.displacements(), in.type(), communicator);
+      COMMLENS_ISSUE_COUNTED(Neighbor_alltoallv, neighbor_alltoallv, source, out.counts(), out.displacements(),
+                             out.type(), target, in.counts(), in.displacements(), in.type(), communicator);
     case Operation::neighbor_alltoallw:
-      return COMMLENS_ISSUE(Neighbor_alltoallw, neighbor_alltoallw, source, out.counts(), neighbor_send_offsets_.data(),
-                            types_.data(), target, in.counts(), neighbor_receive_offsets_.data(), types_.data(),
-                            communicator);
+      COMMLENS_ISSUE_COUNTED(Neighbor_alltoallw, neighbor_alltoallw, source, out.counts(),
+                             counts.neighbor_send_offsets.data(), counts.types.data(), target, in.counts(),
+                             counts.neighbor_receive_offsets.data(), counts.types.data(), communicator);
     default:
       return;
   }

@@ -20,12 +20,20 @@ namespace commlens::transport {
 /// same on all ranks.
 std::string mpi_unsupported(const Collective& collective, CallMode mode, device::Memory memory);
 
+/// Whether the MPI library has the calls of MPI 4 whose names end with _c.
+bool mpi_has_large_counts();
+/// Whether its int counts and displacements cannot express the blocks of the ranks. The same on all ranks.
+bool needs_large_counts(const Collective& collective);
+
 /// One operation, to be repeated. Arrays of one block that is longer than MPI's int counts are divided into several
-/// calls, or counted in a larger unit.
+/// calls, or counted in a larger unit; blocks for which that does not do go by the calls with large counts.
 class MpiCollective {
  public:
   /// `collective` is not mpi_unsupported(). Collective where it is persistent, also to destroy.
-  MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode);
+  MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode)
+      : MpiCollective(communicator, collective, mode, needs_large_counts(collective)) {}
+  /// `large_counts`: where the library has them, of reduce-scatters and what has a count for each rank.
+  MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode, bool large_counts);
   MpiCollective(MpiCollective&&) = delete;
   ~MpiCollective();
 
@@ -35,15 +43,19 @@ class MpiCollective {
 
  private:
   enum class Action { call, begin, prepare };
+  template <class Count, class Displacement>
+  struct CountsOf;
+  using IntCounts = CountsOf<int, int>;
+  using LargeCounts = CountsOf<MPI_Count, MPI_Aint>;
 
   [[nodiscard]] const void* source(std::size_t offset = 0) const;
   [[nodiscard]] void* target(std::size_t offset = 0) const;
-  void displace_in_bytes(const std::vector<Piece>& sends, const std::vector<Piece>& receives);
   void act(Action action);
   /// Elements `first` to `first` + `count` of an operation on whole arrays.
   void act_on_arrays(Action action, std::size_t first, int count);
   void act_on_blocks(Action action);
-  void act_on_counts(Action action);
+  template <class Counts>
+  void act_on_counts(Action action, const Counts& counts);
   template <class Call, class Begin, class Prepare>
   void issue(Action action, const char* name, Call call, Begin begin, Prepare prepare);
 
@@ -55,13 +67,10 @@ class MpiCollective {
   CallMode mode_;
   MPI_Datatype type_;
   std::unique_ptr<MpiReduction> reduction_;
-  std::unique_ptr<Layout> sends_;  ///< of blocks; with a count for each rank or alike
-  std::unique_ptr<Layout> receives_;
-  std::vector<MPI_Datatype> types_;  ///< of MPI_Alltoallw, which takes one for each rank
-  std::vector<int> send_offsets_;    ///< likewise, in bytes
-  std::vector<int> receive_offsets_;
-  std::vector<MPI_Aint> neighbor_send_offsets_;  ///< of MPI_Neighbor_alltoallw
-  std::vector<MPI_Aint> neighbor_receive_offsets_;
+  // One of these three, or none.
+  std::unique_ptr<Layout> block_;  ///< alike for all ranks
+  std::unique_ptr<IntCounts> int_counts_;
+  std::unique_ptr<LargeCounts> large_counts_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -59,8 +59,10 @@ MpiReduction::~MpiReduction() {
   if (owned_) MPI_Op_free(&handle_);
 }
 
-Layout::Layout(std::span<const Piece> pieces, const char* call, MPI_Datatype element) : type_(element) {
-  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<int>::max());
+template <class Count, class Displacement>
+BasicLayout<Count, Displacement>::BasicLayout(std::span<const Piece> pieces, const char* call, MPI_Datatype element)
+    : type_(element) {
+  constexpr auto most = static_cast<std::size_t>(std::numeric_limits<Displacement>::max());
   const std::size_t end = mpi_calls::extent(pieces);
   std::size_t unit = 1;
   if (end > most) {
@@ -74,8 +76,8 @@ Layout::Layout(std::span<const Piece> pieces, const char* call, MPI_Datatype ele
     }
   }
   for (const Piece& piece : pieces) {
-    counts_.push_back(static_cast<int>(piece.bytes / unit));
-    displacements_.push_back(static_cast<int>(piece.offset / unit));
+    counts_.push_back(static_cast<Count>(piece.bytes / unit));
+    displacements_.push_back(static_cast<Displacement>(piece.offset / unit));
   }
   if (unit == 1) return;
   CALL_MPI(MPI_Type_contiguous, static_cast<int>(unit), element, &type_);
@@ -83,8 +85,12 @@ Layout::Layout(std::span<const Piece> pieces, const char* call, MPI_Datatype ele
   CALL_MPI(MPI_Type_commit, &type_);
 }
 
-Layout::~Layout() {
+template <class Count, class Displacement>
+BasicLayout<Count, Displacement>::~BasicLayout() {
   if (owned_) MPI_Type_free(&type_);
 }
+
+template class BasicLayout<int, int>;
+template class BasicLayout<MPI_Count, MPI_Aint>;
 
 }  // namespace commlens::transport

@@ -40,25 +40,28 @@ class MpiReduction {
   MPI_Op handle_ = MPI_OP_NULL;
 };
 
-/// Counts and displacements for MPI: ints, in units of a type. The unit is an element, unless the pieces extend beyond
-/// 2^31 elements; then it is the largest that divides all of them. The peer may use another unit: only the bytes must
-/// match.
-class Layout {
+/// Counts and displacements for MPI, in units of a type. The unit is an element, unless the pieces extend beyond what a
+/// displacement can express; then it is the largest that divides all of them. The peer may use another unit: only the
+/// bytes must match.
+template <class Count, class Displacement>
+class BasicLayout {
  public:
   /// The pieces are in elements of `element`. Throws Error, which names the call, where no unit will do.
-  Layout(std::span<const Piece> pieces, const char* call, MPI_Datatype element = MPI_BYTE);
-  Layout(Layout&&) = delete;
-  ~Layout();
+  BasicLayout(std::span<const Piece> pieces, const char* call, MPI_Datatype element = MPI_BYTE);
+  BasicLayout(BasicLayout&&) = delete;
+  ~BasicLayout();
 
-  [[nodiscard]] const int* counts() const { return counts_.data(); }
-  [[nodiscard]] const int* displacements() const { return displacements_.data(); }
+  [[nodiscard]] const Count* counts() const { return counts_.data(); }
+  [[nodiscard]] const Displacement* displacements() const { return displacements_.data(); }
   [[nodiscard]] MPI_Datatype type() const { return type_; }
 
  private:
-  std::vector<int> counts_;
-  std::vector<int> displacements_;
+  std::vector<Count> counts_;
+  std::vector<Displacement> displacements_;
   MPI_Datatype type_;
   bool owned_ = false;
 };
+
+using Layout = BasicLayout<int, int>;
 
 }  // namespace commlens::transport

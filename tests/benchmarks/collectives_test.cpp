@@ -203,6 +203,31 @@ TEST_P(EveryCollective, TakesACountForEachRank) {
   }
 }
 
+/// As of blocks that int counts cannot express.
+TEST_P(EveryCollective, TakesLargeCounts) {
+  if (!transport::mpi_has_large_counts()) GTEST_SKIP() << "of MPI 4";
+  if (GetParam().transport != "mpi") return;
+  for (const auto& operation : transport::operations()) {
+    if (!operation.has_counts && operation.operation != Operation::reduce_scatter) continue;
+    for (const auto counts : all_values<Counts>()) {
+      if (counts != Counts::equal && !operation.has_counts) continue;
+      for (const auto mode : all_values<CallMode>()) {
+        Collective collective = made(operation.operation, 101, DataType::i32);
+        collective.shape.counts = counts;
+        used = 0;
+        collective = place(collective);
+        if (!transport->unsupported(collective, mode).empty()) continue;
+        transport::MpiCollective calls(world(), collective, mode, true);
+        write(*stream, collective, 3);
+        stream->wait();
+        calls.start();
+        calls.finish();
+        EXPECT_EQ(expect(*stream, collective, 3, 1).error, "") << text(collective) << ", " << name(mode);
+      }
+    }
+  }
+}
+
 TEST_P(EveryCollective, TakesEveryGrid) {
   std::set<std::vector<int>> grids{{1, ranks}};
   for (const std::size_t dimensions : {1, 2, 3}) grids.insert(transport::balanced_extents(ranks, dimensions));

@@ -33,7 +33,7 @@ class PretendGpu final : public Device {
   [[nodiscard]] Buffer allocate(Memory memory, std::size_t bytes) override {
     void* data = std::aligned_alloc(4096, (bytes / 4096 + 1) * 4096);
     if (data == nullptr) throw Error("aligned_alloc: no " + std::to_string(bytes) + " bytes for a pretend GPU");
-    return {data, bytes, memory, [](void* pointer) noexcept { std::free(pointer); }};
+    return {data, bytes, memory, [](void* pointer, std::size_t) noexcept { std::free(pointer); }};
   }
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory /*memory*/) override { return host::make_lazy_stream(); }
   [[nodiscard]] std::unique_ptr<Stream> concurrent_stream(Memory /*memory*/, Priority /*priority*/) override {

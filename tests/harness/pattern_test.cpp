@@ -17,7 +17,7 @@ class Pattern : public testing::Test {
 
 /// A part of a buffer.
 device::Buffer view(const device::Buffer& buffer, std::size_t from, std::size_t bytes) {
-  return {buffer.as<std::byte>() + from, bytes, buffer.memory(), [](void*) noexcept {}};
+  return {buffer.as<std::byte>() + from, bytes, buffer.memory()};
 }
 
 TEST_F(Pattern, WhatWasWrittenPasses) {

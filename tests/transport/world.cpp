@@ -70,7 +70,7 @@ device::Buffer InPlace::allocate(std::size_t bytes) const {
   auto* data = arena.as<std::byte>() + used;
   used += (bytes + line - 1) / line * line;
   if (used > arena.bytes()) throw std::logic_error("the test takes more than the arena has");
-  return {data, bytes, memory(), [](void*) noexcept {}};
+  return {data, bytes, memory()};
 }
 
 Context InPlace::context() {

@@ -22,9 +22,7 @@ WindowCreation creation_for(Run& run, const WindowedPairOptions& options, device
                     " has no such windows of " + std::string(name(memory)) + " memory; write " + others);
 }
 
-device::Buffer view(void* data, std::size_t bytes, device::Memory memory) {
-  return {data, bytes, memory, [](void*) noexcept {}};
-}
+device::Buffer view(void* data, std::size_t bytes, device::Memory memory) { return {data, bytes, memory}; }
 
 }  // namespace
 

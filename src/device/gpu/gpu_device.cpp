@@ -217,7 +217,7 @@ class GpuDevice final : public Device {
         return host::allocate(bytes);
       case Memory::pinned:
         GPU_CALL(HostMalloc, &data, some);
-        return {data, bytes, memory, [](void* pointer) noexcept { (void)GPU_NAME(HostFree)(pointer); }};
+        return {data, bytes, memory, [](void* pointer, std::size_t) noexcept { (void)GPU_NAME(HostFree)(pointer); }};
       case Memory::device:
         GPU_CALL(Malloc, &data, some);
         break;
@@ -225,7 +225,7 @@ class GpuDevice final : public Device {
         GPU_CALL(MallocManaged, &data, some, GPU_NAME(MemAttachGlobal));
         break;
     }
-    return {data, bytes, memory, [](void* pointer) noexcept { (void)GPU_NAME(Free)(pointer); }};
+    return {data, bytes, memory, [](void* pointer, std::size_t) noexcept { (void)GPU_NAME(Free)(pointer); }};
   }
 
   [[nodiscard]] std::unique_ptr<Stream> stream(Memory memory) override {

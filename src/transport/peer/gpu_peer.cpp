@@ -193,7 +193,7 @@ class GpuPeer final : public PeerTransport {
     arenas_ = share(bytes, GpuMemory::Use::buffers);
     arena_bytes_ = bytes;
     find_arenas();
-    return {arenas_->of(links_.rank), bytes, device::Memory::device, [](void*) noexcept {}};
+    return {arenas_->of(links_.rank), bytes, device::Memory::device};
   }
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {

@@ -70,7 +70,7 @@ class HostPeer final : public PeerTransport {
 
   device::Buffer allocate(std::size_t bytes) override {
     arenas_ = std::make_shared<Arenas>(communicator(), bytes);
-    return {arenas_->part(), bytes, device::Memory::host, [](void*) noexcept {}};
+    return {arenas_->part(), bytes, device::Memory::host};
   }
 
   void send(const void* data, std::size_t bytes, int to, device::Stream& stream) override {

@@ -68,10 +68,11 @@ def _operation_and_column(run: dict[str, Any]) -> tuple[str, str]:
 
 
 def _on_many_cores() -> list[dict[str, Any]]:
-    """A rank on a core of its own, on two machines. What was measured on both is of the second."""
-    first, second = (json_file(f"{name}/peers-osu-collectives.json") for name in _MACHINES)
-    again = set(map(_operation_and_column, second))
-    return [run for run in first if _operation_and_column(run) not in again] + second
+    """A rank on a core of its own. What was measured on several machines is of the last."""
+    runs = chain.from_iterable(
+        json_file(f"{name}/peers-osu-collectives.json") for name in (*_MACHINES, "h200")
+    )
+    return list({_operation_and_column(run): run for run in runs}.values())
 
 
 def _osu_collectives(
@@ -131,8 +132,8 @@ def peers_osu_cuda_aware() -> list[Row]:
     accelerator component."""
     benchmarks = ("latency", "bandwidth", "allreduce")
     files = {
-        "": ["h200-x2/peers-osu-host.json"],
-        ", null": [f"{machine}/peers-osu-host-null.json" for machine in _MACHINES],
+        "": ["h200-x2/peers-osu-host.json", "h200/peers-osu-host.json"],
+        ", null": ["h200/peers-osu-host-null.json"],
     }
     columns = {
         f"{name}{ending}": {

@@ -76,7 +76,7 @@ _PROGRAMS = {
     "allgather": Program("all_gather_perf", of_blocks=True, in_place=False),
     "gather": Program("gather_perf", of_blocks=True, in_place=False, is_rooted=True),
     "scatter": Program("scatter_perf", of_blocks=True, in_place=False, is_rooted=True),
-    "alltoall": Program("alltoall_perf", of_blocks=True),
+    "alltoall": Program("alltoall_perf", of_blocks=True, in_place=False),
     "shift": Program("sendrecv_perf"),
 }
 _TYPES = {

@@ -83,6 +83,7 @@ _OF_WHOLE_ARRAY = ("reduce-scatter", "reduce-scatterv")
 _IN_PLACE_OR_NOT = (
     *("reduce", "allreduce", "reduce-scatter", "reduce-scatterv"),
     *("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"),
+    *("alltoall", "alltoallv", "alltoallw"),
 )
 _ROOTED = ("broadcast", "reduce", "gather", "gatherv", "scatter", "scatterv")
 _TYPES = {"f32": "mpi_float", "i32": "mpi_int"}  # of reductions, of 4 bytes

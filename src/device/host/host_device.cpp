@@ -37,9 +37,8 @@ void allow_beyond([[maybe_unused]] void* data, [[maybe_unused]] std::size_t byte
 
 }  // namespace
 
-/// In pages of its own, all of them there from the beginning. Pages that come one by one, or that others have used, lie
-/// apart in the memory: processes then take 3 to 8% more time to copy messages of 4 to 16 KiB from each other
-/// (docs/measuring.md).
+/// In pages of its own, all of them there from the beginning. Where pages come one by one, or others have used them,
+/// processes take more time to copy messages from each other (docs/measuring.md).
 Buffer allocate(std::size_t bytes) {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
   void* data = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE, flags, -1, 0);

@@ -120,7 +120,9 @@ std::string by_messages_unsupported(const Collective& collective, CallMode mode)
     return "a hypercube has 2, 4, 8 ... ranks, not " + std::to_string(ranks);
   }
   // A message would replace what is still to be sent.
-  if (collective.in_place && collective.description().repeats_in_place == RepeatsInPlace::never) {
+  const bool is_alltoall = collective.operation == Operation::alltoall ||
+                           collective.operation == Operation::alltoallv || collective.operation == Operation::alltoallw;
+  if (collective.in_place && is_alltoall) {
     return fmt::format("{} has two buffers over this transport: use --out-of-place, or --transport mpi",
                        name(collective.operation));
   }

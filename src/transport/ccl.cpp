@@ -337,7 +337,7 @@ class CclTransport final : public Transport {
   std::unique_ptr<CclBarrier> barrier_;
 };
 
-std::string unsupported(const Setup& setup) {
+std::string ccl_unsupported(const Setup& setup) {
   // NCCL would report a shared GPU only during collective initialization.
   std::string reason = shared_gpu(setup, COMMLENS_CCL_NAME);  // collective: every rank asks
   if (!device::on_gpu(setup.memory)) {
@@ -360,7 +360,7 @@ std::vector<std::pair<std::string, std::string>> versions() {
 
 const Registration ccl_registration(3, {.name = "ccl",
                                         .description = COMMLENS_CCL_NAME " on a stream of the GPU",
-                                        .unsupported = unsupported,
+                                        .unsupported = ccl_unsupported,
                                         .make = [](const Setup& setup) -> std::unique_ptr<Transport> {
                                           return std::make_unique<CclTransport>(
                                               Communicator(setup.communicator.handle()), setup.device);

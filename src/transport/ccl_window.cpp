@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "device/gpu/check.hpp"
@@ -94,6 +93,8 @@ std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communica
                                         std::size_t bytes) {
   require_version();
   auto memory = std::make_shared<const CclMemory>(communicator, ranks, bytes);
+  // With one rank, the kernel of parts_of() makes an illegal access (seen with NCCL 2.28.3).
+  if (ranks.size() == 1) return peer::make_gpu_window(ranks, device, {memory->data()}, memory);
   std::string problem;
   if (memory->window() == nullptr) {
     problem = "NCCL shares no memory between these GPUs (NCCL_CUMEM_ENABLE, NCCL_WIN_ENABLE)";
@@ -105,10 +106,7 @@ std::unique_ptr<Window> make_ccl_window(ncclComm_t communicator, const Communica
     memory.reset();  // by all ranks, and not by the exception
     throw Error(problem);
   }
-  // A kernel that asks for the part of a single rank makes an illegal access (seen with NCCL 2.28.3).
-  const bool is_alone = ranks.size() == 1;
-  auto parts = is_alone ? std::vector{memory->data()} : parts_of(memory->window(), ranks.size(), device);
-  return peer::make_gpu_window(ranks, device, std::move(parts), memory);
+  return peer::make_gpu_window(ranks, device, parts_of(memory->window(), ranks.size(), device), memory);
 }
 
 }  // namespace commlens::transport

@@ -117,7 +117,7 @@ struct InPlaceOffsets {
 };
 
 /// Whether the result of an operation that is repeated in place is known: `if_idempotent` with reductions that do not
-/// change it any more; `never` where a result replaces what other ranks have yet to read.
+/// change it any more; `never` where each repetition has another input.
 enum class RepeatsInPlace { always, if_idempotent, never };
 
 /// What each rank must send or receive, as a part of the largest array: bus bandwidth over algorithm bandwidth.
@@ -143,7 +143,7 @@ struct OperationDescription {
   /// Elements of the largest array that a rank has, by which nccl-tests defines the algorithm bandwidth.
   std::size_t (*total)(const Shape&);
   BusFactor bus_factor;
-  /// As MPI has them; nullptr: it has not the operation in place.
+  /// As MPI has them; nullptr: MPI does not have the operation in place.
   InPlaceOffsets (*in_place)(const Shape&) = nullptr;
   bool is_in_place = false;  ///< unless the user asks otherwise
   /// nullptr: as MPI has them.

@@ -170,7 +170,8 @@ std::string reduction_unsupported(const Collective& collective, CallMode mode, d
   return {};
 }
 
-/// What of the blocks does not fit int counts and displacements; empty if all does.
+/// What of the blocks does not fit int counts and displacements, or their sum, which libraries have as an int; empty if
+/// all does.
 std::string beyond_int_counts(const Collective& collective) {
   const OperationDescription& operation = collective.description();
   const std::size_t all = extent(collective);
@@ -201,10 +202,6 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode, device:
     if (const auto reason = reduction_unsupported(collective, mode, memory); !reason.empty()) return reason;
   }
   if (!collective.in_place && collective.operation == Operation::broadcast) return "MPI_Bcast has one buffer only";
-  const bool is_alltoall = sends_to_each(collective.operation) && !is_scatter(collective.operation);
-  if (collective.in_place && is_alltoall && collective.shape.counts != Counts::equal) {
-    return fmt::format("{} in place has what a rank sends where it receives: use --counts equal", operation.call);
-  }
   if (!mpi_has_large_counts() && needs_large_counts(collective)) {
     return beyond_int_counts(collective) + ", and this MPI library has no large counts (MPI 4)";
   }

@@ -22,11 +22,12 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode, device:
 
 /// Whether the MPI library has the calls of MPI 4 whose names end with _c.
 bool mpi_has_large_counts();
-/// Whether its int counts and displacements cannot express the blocks of the ranks. The same on all ranks.
+/// Whether its int counts and displacements, or their sums, cannot express the blocks of the ranks. The same on all
+/// ranks. Not of blocks that are alike, which a larger unit can count.
 bool needs_large_counts(const Collective& collective);
 
 /// One operation, to be repeated. Arrays of one block that is longer than MPI's int counts are divided into several
-/// calls, or counted in a larger unit; blocks for which that does not do go by the calls with large counts.
+/// calls, or counted in a larger unit; what needs_large_counts() goes by the calls that have them.
 class MpiCollective {
  public:
   /// `collective` is not mpi_unsupported(). Collective where it is persistent, also to destroy.

@@ -115,6 +115,22 @@ class EveryCollective : public transport::EveryTransport {
     EXPECT_EQ(values, expected) << text(collective) << ", " << name(mode);
   }
 
+  /// Nothing where the library does not support it.
+  void expect_large_counts(Operation operation, Counts counts, CallMode mode) {
+    Collective collective = made(operation, 101, DataType::i32);
+    collective.shape.counts = counts;
+    used = 0;
+    collective = place(collective);
+    if (!transport->unsupported(collective, mode).empty()) return;
+    transport::MpiCollective calls(world(), collective, mode, true);
+    write(*stream, collective, 3);
+    stream->wait();
+    calls.start();
+    calls.finish();
+    EXPECT_EQ(expect(*stream, collective, 3, 1).error, "") << text(collective) << ", " << name(mode);
+    ++tried_;
+  }
+
   /// Whether some rank finds the output wrong.
   bool is_found(const Collective& collective, std::size_t in_round) {
     const bool wrong = !expect(*stream, collective, in_round, 1).error.empty();
@@ -206,26 +222,35 @@ TEST_P(EveryCollective, TakesACountForEachRank) {
 /// As of blocks that int counts cannot express.
 TEST_P(EveryCollective, TakesLargeCounts) {
   if (!transport::mpi_has_large_counts()) GTEST_SKIP() << "of MPI 4";
-  if (GetParam().transport != "mpi") return;
+  if (GetParam().transport != "mpi") GTEST_SKIP() << "MPI's own";
   for (const auto& operation : transport::operations()) {
     if (!operation.has_counts && operation.operation != Operation::reduce_scatter) continue;
     for (const auto counts : all_values<Counts>()) {
       if (counts != Counts::equal && !operation.has_counts) continue;
-      for (const auto mode : all_values<CallMode>()) {
-        Collective collective = made(operation.operation, 101, DataType::i32);
-        collective.shape.counts = counts;
-        used = 0;
-        collective = place(collective);
-        if (!transport->unsupported(collective, mode).empty()) continue;
-        transport::MpiCollective calls(world(), collective, mode, true);
-        write(*stream, collective, 3);
-        stream->wait();
-        calls.start();
-        calls.finish();
-        EXPECT_EQ(expect(*stream, collective, 3, 1).error, "") << text(collective) << ", " << name(mode);
-      }
+      for (const auto mode : all_values<CallMode>()) expect_large_counts(operation.operation, counts, mode);
     }
   }
+  EXPECT_GT(tried_, 50U);
+}
+
+/// On many ranks no block is too long, but where it begins, or how many elements there are in all.
+TEST(LargeCounts, AreNeededBeyondInts) {
+  const auto needed = [](Operation operation, std::size_t count, Counts counts, DataType type = DataType::u8) {
+    const Shape shape{.ranks = 4, .count = count, .counts = counts, .grid = {.extents = {4}}};
+    return transport::needs_large_counts({.operation = operation, .shape = shape, .type = type});
+  };
+  constexpr std::size_t fits = (std::size_t{1} << 29) - 1;  // of each of 4 ranks
+  for (const auto operation : {Operation::reduce_scatter, Operation::reduce_scatterv, Operation::alltoallw}) {
+    EXPECT_FALSE(needed(operation, fits, Counts::equal)) << name(operation);
+    EXPECT_TRUE(needed(operation, fits + 1, Counts::equal)) << name(operation);
+  }
+  EXPECT_TRUE(needed(Operation::alltoallw, fits, Counts::equal, DataType::i32)) << "offsets in bytes";
+  for (const auto operation : {Operation::allgatherv, Operation::gatherv, Operation::scatterv, Operation::alltoallv}) {
+    EXPECT_FALSE(needed(operation, 4 * fits, Counts::equal)) << "by a larger unit: " << name(operation);
+    EXPECT_TRUE(needed(operation, 4 * fits, Counts::increasing)) << name(operation);
+    EXPECT_FALSE(needed(operation, 1000, Counts::increasing)) << name(operation);
+  }
+  EXPECT_FALSE(needed(Operation::allreduce, 4 * fits, Counts::equal)) << "in several calls";
 }
 
 TEST_P(EveryCollective, TakesEveryGrid) {

@@ -1,6 +1,10 @@
 // Buffers, streams, events, copies, launch, launch_sum and find_first, on every memory that the machine has.
 #include "device/device.hpp"
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -315,6 +319,14 @@ TEST_P(EveryMemory, ASizeBeyondTheMachineIsAnErrorThatNamesTheCall) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Memories, EveryMemory, every_memory, name_of);
+
+#ifdef __SANITIZE_ADDRESS__
+TEST(Host, HasBuffersWhoseEndTheSanitizerKnows) {
+  const auto buffer = open_host()->allocate(Memory::host, 100);
+  EXPECT_FALSE(__asan_address_is_poisoned(buffer.as<std::byte>() + 99));
+  EXPECT_TRUE(__asan_address_is_poisoned(buffer.as<std::byte>() + 100));
+}
+#endif
 
 TEST(Host, HasNoGpuMemory) {
   const auto device = open_host();

@@ -27,7 +27,7 @@ std::size_t mapped_bytes(std::size_t bytes) {
   return (bytes / page + 1) * page;
 }
 
-/// Whether AddressSanitizer allows accesses to the rest of a buffer's last page.
+/// Whether AddressSanitizer (of GCC) allows accesses to the rest of a buffer's last page.
 void allow_beyond([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool allowed) {
 #ifdef __SANITIZE_ADDRESS__
   const auto change = allowed ? __asan_unpoison_memory_region : __asan_poison_memory_region;

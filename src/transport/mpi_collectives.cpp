@@ -172,8 +172,8 @@ std::string reduction_unsupported(const Collective& collective, CallMode mode, d
   return {};
 }
 
-/// What of the blocks does not fit int counts and displacements, or their sum, which libraries have as an int; empty if
-/// all does.
+/// Why the blocks do not fit int counts and displacements, or their sum, which libraries keep in an int; empty if they
+/// do.
 std::string beyond_int_counts(const Collective& collective) {
   const OperationDescription& operation = collective.description();
   const std::size_t all = extent(collective);
@@ -182,13 +182,11 @@ std::string beyond_int_counts(const Collective& collective) {
     return fmt::format("{} bytes do not fit the int displacements of {}", bytes, operation.call);
   }
   if (is_of_whole_arrays(collective.operation) || all <= most_elements) return {};
-  const bool has_displacements = operation.has_counts && collective.operation != Operation::neighbor_alltoallw;
-  // Otherwise a larger unit does.
-  const bool in_one_unit = operation.reduces || (operation.has_counts && collective.shape.counts != Counts::equal) ||
-                           collective.operation == Operation::neighbor_alltoallw;
-  if (!in_one_unit) return {};
-  return fmt::format("{} elements do not fit the int {} of {}", all,
-                     has_displacements && !operation.reduces ? "displacements" : "counts", operation.call);
+  const bool has_counts_alone = operation.reduces || collective.operation == Operation::neighbor_alltoallw;
+  const bool has_unequal_counts = operation.has_counts && collective.shape.counts != Counts::equal;
+  if (!has_counts_alone && !has_unequal_counts) return {};  // counted in a larger unit
+  return fmt::format("{} elements do not fit the int {} of {}", all, has_counts_alone ? "counts" : "displacements",
+                     operation.call);
 }
 
 }  // namespace
@@ -204,9 +202,8 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode, device:
     if (const auto reason = reduction_unsupported(collective, mode, memory); !reason.empty()) return reason;
   }
   if (!collective.in_place && collective.operation == Operation::broadcast) return "MPI_Bcast has one buffer only";
-  if (!mpi_has_large_counts() && needs_large_counts(collective)) {
-    return beyond_int_counts(collective) + ", and this MPI library has no large counts (MPI 4)";
-  }
+  const std::string beyond = beyond_int_counts(collective);
+  if (!beyond.empty() && !mpi_has_large_counts()) return beyond + ", and this MPI library has no large counts (MPI 4)";
 #if !COMMLENS_MPI_HAS_PERSISTENT_COLLECTIVES
   if (mode == CallMode::persistent) return "this MPI library has no persistent collectives (MPI 4)";
 #endif
@@ -230,7 +227,7 @@ struct MpiCollective::CountsOf {
     }
   }
 
-  /// What is for each rank, or each neighbor; or the one piece of this rank.
+  /// A piece for each rank or neighbor, or a single one.
   static std::vector<Piece> sent(const Collective& collective) {
     if (sends_to_each(collective.operation)) return pieces_to_each(collective);
     return {{.offset = 0, .bytes = collective.description().input(collective.shape)}};

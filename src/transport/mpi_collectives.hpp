@@ -22,18 +22,19 @@ std::string mpi_unsupported(const Collective& collective, CallMode mode, device:
 
 /// Whether the MPI library has the calls of MPI 4 whose names end with _c.
 bool mpi_has_large_counts();
-/// Whether its int counts and displacements, or their sums, cannot express the blocks of the ranks. The same on all
-/// ranks. Not of blocks that are alike, which a larger unit can count.
+/// Whether the blocks of the ranks do not fit its int counts and displacements, or their sum. The same on all ranks.
+/// Blocks of equal size do where they can be counted in a larger unit.
 bool needs_large_counts(const Collective& collective);
 
 /// One operation, to be repeated. Arrays of one block that is longer than MPI's int counts are divided into several
-/// calls, or counted in a larger unit; what needs_large_counts() goes by the calls that have them.
+/// calls, or counted in a larger unit. Blocks for which needs_large_counts() is true go by the calls with large counts.
 class MpiCollective {
  public:
   /// `collective` is not mpi_unsupported(). Collective where it is persistent, also to destroy.
   MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode)
       : MpiCollective(communicator, collective, mode, needs_large_counts(collective)) {}
-  /// `large_counts`: where the library has them, of reduce-scatters and what has a count for each rank.
+  /// `large_counts` has an effect where the library has them, on reduce-scatters and operations with a count for each
+  /// rank.
   MpiCollective(const Communicator& communicator, const Collective& collective, CallMode mode, bool large_counts);
   MpiCollective(MpiCollective&&) = delete;
   ~MpiCollective();

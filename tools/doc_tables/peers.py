@@ -149,6 +149,19 @@ def peers_osu_cuda_aware() -> list[Row]:
     ]
 
 
+@table
+def buffer_pages() -> list[Row]:
+    """The medians of the launches, by size and by how the buffers are allocated."""
+    programs = json_file("h200/buffer-pages.json")["latency_us"]
+    return [
+        ["size", *programs],
+        *(
+            [format_bytes(int(n)), *(f"{median(by[n]):.2f}" for by in programs.values())]
+            for n in next(iter(programs.values()))
+        ),
+    ]
+
+
 _OF_BLOCKS = ("reduce-scatter", "allgather", "alltoall")
 
 

@@ -22,8 +22,6 @@ WindowCreation creation_for(Run& run, const WindowedPairOptions& options, device
                     " has no such windows of " + std::string(name(memory)) + " memory; write " + others);
 }
 
-device::Buffer view(void* data, std::size_t bytes, device::Memory memory) { return {data, bytes, memory}; }
-
 }  // namespace
 
 WindowedPair::WindowedPair(Run& run, const WindowedPairOptions& options, const Operation& operation, Memory memory,
@@ -64,7 +62,7 @@ void WindowedPair::open(WindowCreation creation, Synchronization synchronization
   const std::size_t bytes = messages_ * memory_.bytes;
   const device::Buffer ours = creation == WindowCreation::allocate ? device::Buffer() : run_.buffer(bytes);
   window_ = transport_->window(creation, ours.data(), bytes);
-  memory_.window = view(window_->data(), bytes, run_.memory());
+  memory_.window = {window_->data(), bytes, run_.memory()};
   epochs_ =
       std::make_unique<Epochs>(*window_, synchronization, target_, operation_.exclusive, operation_.exclusive_epoch);
 }

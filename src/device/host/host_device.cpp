@@ -27,7 +27,7 @@ std::size_t mapped_bytes(std::size_t bytes) {
   return (bytes / page + 1) * page;
 }
 
-/// Whether AddressSanitizer (of GCC) allows accesses to the rest of a buffer's last page.
+/// Tells AddressSanitizer (of GCC) whether accesses to the rest of a buffer's last page are allowed.
 void allow_beyond([[maybe_unused]] void* data, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool allowed) {
 #ifdef __SANITIZE_ADDRESS__
   const auto change = allowed ? __asan_unpoison_memory_region : __asan_poison_memory_region;
@@ -37,8 +37,8 @@ void allow_beyond([[maybe_unused]] void* data, [[maybe_unused]] std::size_t byte
 
 }  // namespace
 
-/// In pages of its own, all of them there from the beginning. Where pages come one by one, or others have used them,
-/// processes take more time to copy messages from each other (docs/measuring.md).
+/// Mapped by itself and prefaulted. Where pages are faulted in one by one, or were used before, it takes longer to copy
+/// messages between processes (docs/measuring.md).
 Buffer allocate(std::size_t bytes) {
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;
   void* data = mmap(nullptr, mapped_bytes(bytes), PROT_READ | PROT_WRITE, flags, -1, 0);

@@ -28,6 +28,18 @@ def roles(record: Record) -> dict[str, str]:
             *("osu.py", "osu_allreduce", "8 0.3 0.2 0.4 2\n"),
             "allreduce --bytes 8 --batches 1 --dtype f32 --out-of-place",
         ),
+        *(
+            ("osu.py", f"osu_{program}", "8 0.3 0.2 0.4 2\n", f"{words} --bytes 8 --batches 1")
+            for program, words in (
+                ("alltoall", "alltoall"),
+                ("alltoallv", "alltoallv"),
+                ("alltoallw", "alltoallw"),
+                ("bcast", "broadcast"),
+                ("allgather", "allgather --out-of-place"),
+                ("gather", "gather --out-of-place"),
+                ("scatter", "scatter --out-of-place"),
+            )
+        ),
         (
             *("gslib.py", "gslib_pairwise", "0.001\n0.002\n"),
             "gather-scatter --elements 4,2,2 --order 3 --mode pairwise --no-ceilings --no-parts",

@@ -140,7 +140,7 @@ def test_table(benchmark: str, tmp_path: Path) -> None:
         start = f"{format_bytes(record.size):>10}  {record.transport:<6}  host    {main.label} "
         assert row.startswith(start)
         assert f" {format_number(record.statistics[main.name].median)} {main.unit} [" in row
-        assert re.search(r"\[[\d.e,]+, [\d.e,]+\](  (< 1|[\d.]+)% of ceiling)?  passed$", row)
+        assert re.search(r"\[[\d.e,-]+, [\d.e,-]+\](  (< 1|[\d.]+)% of ceiling)?  passed$", row)
 
 
 @on_host_build

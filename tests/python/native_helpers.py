@@ -351,6 +351,12 @@ def status_of_killed(number: int) -> int:
     return number if is_mpich() else 128 + number
 
 
+def statuses_of_abort(status: int) -> set[int]:
+    """What mpirun may end with after MPI_Abort with this status: MPICH's may kill the rank that has
+    called it before it ends."""
+    return {status, signal.SIGKILL} if is_mpich() else {status}
+
+
 def under_mpirun(ranks: int, *words: object, program: Path = BENCH) -> list[str]:
     more = [] if is_mpich() else ["--oversubscribe"]
     return [MPIRUN, *more, "-n", str(ranks), str(program), *_split(words)]

@@ -235,6 +235,21 @@ def test_an_interrupt_of_imports_is_no_traceback(first: float) -> None:
     assert "Traceback" not in error and process.returncode in (0, 130, -signal.SIGINT)
 
 
+def test_an_interrupt_that_python_would_ignore_ends_the_command() -> None:
+    code = """
+import commlens.__main__, commlens.cli
+class Interrupted:
+    def __del__(self):
+        raise KeyboardInterrupt
+def main():
+    Interrupted()
+    print("went on")
+commlens.cli.main = main
+commlens.__main__.main()"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout, ended.stderr) == (-signal.SIGINT, "", "")
+
+
 @pytest.mark.parametrize(("name", "message"), [
     (sys.executable, "is linked to no MPI library"), ("text", "is no program"), ("empty", "is no"),
     ("none", "there is no such program"),

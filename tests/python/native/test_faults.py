@@ -29,6 +29,7 @@ from native_helpers import (
     records_in,
     start,
     status_of_killed,
+    statuses_of_abort,
     under_commlens,
     under_mpirun,
 )
@@ -164,7 +165,7 @@ def test_a_wrong_result_that_nobody_looks_for(records: Path) -> None:
 def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) -> None:
     future, records = faults[f"{name} on rank {rank}"]
     job = future.result()
-    assert job.status == STALLED
+    assert job.status in statuses_of_abort(STALLED)
     assert f"for {PATIENCE_S} s" in job.message and "--timeout" in job.message
     where = f"timing (batch 1) {name} over mpi, bytes 16, host memory"
     here = platform.node()
@@ -178,7 +179,7 @@ def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) ->
 def test_the_variant_is_named_in_which_a_rank_stalls(faults: Jobs) -> None:
     future, _ = faults["stall the other way"]
     job = future.result()
-    assert job.status == STALLED
+    assert job.status in statuses_of_abort(STALLED)
     where = "stall-the-other-way over mpi, bytes 16, way other, host memory"
     assert f"timing (batch 1) {where}" in job.message
 
@@ -186,7 +187,7 @@ def test_the_variant_is_named_in_which_a_rank_stalls(faults: Jobs) -> None:
 def test_a_rank_that_stalls_while_it_checks_its_results(faults: Jobs) -> None:
     future, records = faults["stall-checking"]
     job = future.result()
-    assert job.status == STALLED
+    assert job.status in statuses_of_abort(STALLED)
     assert_kept(records)
     assert job.message.count("waiting for the other ranks") == 1
     assert job.message.endswith("in comparing the results"), (
@@ -249,7 +250,8 @@ def test_the_command_explains_a_rank_that_goes_wrong(name: str, command_faults: 
     future, records = command_faults[name]
     job = future.result()
     status, said = COMMAND_FAULTS[name]
-    assert job.status == status
+    # MPICH's launcher may kill a rank before its status is known.
+    assert job.status in ({status, FAILED} if is_mpich() else {status})
     assert said in job.message
     assert_kept(records)
     assert foreign_lines(job) == [], "the launcher's pages are held back"

@@ -59,6 +59,25 @@ MpiReduction::~MpiReduction() {
   if (owned_) MPI_Op_free(&handle_);
 }
 
+MPI_Datatype contiguous(std::size_t count, MPI_Datatype element, std::size_t most) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  if (count <= most) {
+    CALL_MPI(MPI_Type_contiguous, static_cast<int>(count), element, &type);
+  } else {
+    MPI_Aint lower = 0;
+    MPI_Aint size = 0;
+    CALL_MPI(MPI_Type_get_extent, element, &lower, &size);
+    MPI_Datatype piece = contiguous(most, element);
+    const std::array lengths{static_cast<int>(count / most), static_cast<int>(count % most)};
+    const std::array offsets{MPI_Aint{0}, static_cast<MPI_Aint>(count - count % most) * size};
+    const std::array types{piece, element};
+    CALL_MPI(MPI_Type_create_struct, 2, lengths.data(), offsets.data(), types.data(), &type);
+    CALL_MPI(MPI_Type_free, &piece);
+  }
+  CALL_MPI(MPI_Type_commit, &type);
+  return type;
+}
+
 template <class Count, class Displacement>
 BasicLayout<Count, Displacement>::BasicLayout(std::span<const Piece> pieces, const char* call, MPI_Datatype element)
     : type_(element) {
@@ -68,8 +87,7 @@ BasicLayout<Count, Displacement>::BasicLayout(std::span<const Piece> pieces, con
   if (end > most) {
     unit = 0;
     for (const Piece& piece : pieces) unit = std::gcd(unit, std::gcd(piece.offset, piece.bytes));
-    while (unit > most && unit % 2 == 0) unit /= 2;
-    if (end / unit > most || unit > most) {
+    if (end / unit > most) {
       throw Error(std::string(call) + ": pieces that reach " + std::to_string(end) +
                   " elements but share no unit larger than " + std::to_string(unit) +
                   " elements do not fit its int displacements");
@@ -80,9 +98,8 @@ BasicLayout<Count, Displacement>::BasicLayout(std::span<const Piece> pieces, con
     displacements_.push_back(static_cast<Displacement>(piece.offset / unit));
   }
   if (unit == 1) return;
-  CALL_MPI(MPI_Type_contiguous, static_cast<int>(unit), element, &type_);
+  type_ = contiguous(unit, element);
   owned_ = true;
-  CALL_MPI(MPI_Type_commit, &type_);
 }
 
 template <class Count, class Displacement>

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -39,6 +40,10 @@ class MpiReduction {
   bool owned_;
   MPI_Op handle_ = MPI_OP_NULL;
 };
+
+/// `count` elements in a row, committed; of pieces of at most `most` elements, where one call cannot describe more (a
+/// struct, as in Hammond, Schaefer, Latham: To INT_MAX... and Beyond, ExaMPI 2014). To be freed by MPI_Type_free.
+MPI_Datatype contiguous(std::size_t count, MPI_Datatype element, std::size_t most = std::numeric_limits<int>::max());
 
 /// Counts and displacements for MPI, in units of a type. The unit is an element, unless the pieces extend beyond what a
 /// displacement can express; then it is the largest that divides all of them. The peer may use another unit: only the

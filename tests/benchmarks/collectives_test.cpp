@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@
 #include "transport/by_messages.hpp"
 #include "transport/mpi_collectives.hpp"
 #include "transport/mpi_library.hpp"
+#include "transport/mpi_types.hpp"
 
 #if MPI_VERSION >= 4
 static int large_count_calls = 0;
@@ -267,6 +269,29 @@ TEST(LargeCounts, AreNeededBeyondInts) {
     EXPECT_FALSE(needed(operation, 1000, Counts::increasing)) << name(operation);
   }
   EXPECT_FALSE(needed(Operation::allreduce, 4 * fits, Counts::equal)) << "in several calls";
+}
+
+TEST(LargeCounts, ATypeOfManyElementsHasAllOfThemInARow) {
+  for (const int count : {1, 7, 8, 21, 23}) {
+    MPI_Datatype type = transport::contiguous(static_cast<std::size_t>(count), MPI_INT32_T, 7);
+    std::vector<std::int32_t> sent(2 * static_cast<std::size_t>(count));
+    std::iota(sent.begin(), sent.end(), 1);
+    std::vector<std::int32_t> received(sent.size());
+    MPI_Sendrecv(sent.data(), 2, type, 0, 0, received.data(), 2 * count, MPI_INT32_T, 0, 0, MPI_COMM_SELF,
+                 MPI_STATUS_IGNORE);
+    EXPECT_EQ(received, sent) << count;
+    MPI_Type_free(&type);
+  }
+}
+
+TEST(LargeCounts, AnOddBlockIsOneOfATypeAsLong) {
+  constexpr std::size_t length = (std::size_t{1} << 31) + 1;
+  const transport::Piece block{.offset = 0, .bytes = length};
+  const transport::Layout layout({&block, 1}, "MPI_Allgather", MPI_INT32_T);
+  MPI_Count bytes = 0;
+  MPI_Type_size_x(layout.type(), &bytes);
+  EXPECT_EQ(*layout.counts(), 1);
+  EXPECT_EQ(bytes, static_cast<MPI_Count>(4 * length));
 }
 
 TEST_P(EveryCollective, TakesEveryGrid) {

@@ -37,6 +37,20 @@ _LENGTHS = {
 }
 
 
+# In the file: the kind of each field of a function.
+_LETTERS = {
+    "buffer": "b", "number": "n", "rank": "r", "tag": "t", "color": "k", "split type": "n",
+    "type": "T", "types": "y", "operation": "o", "group": "g", "numbers": "a",
+    "communicator": "c", "freed communicator": "F", "made communicator": "C",
+    "request": "q", "request by value": "q", "requests": "s", "made request": "Q",
+    "message": "m", "made message": "M",
+}  # fmt: skip
+_LAST_FIELDS = {
+    "MPI_Test": "f", "MPI_Testall": "f", "MPI_Iprobe": "f", "MPI_Improbe": "f",
+    "MPI_Waitany": "i", "MPI_Testany": "i", "MPI_Waitsome": "I", "MPI_Testsome": "I",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Field:
     kind: str  # of the parameter, as in docs/trace.md
@@ -67,6 +81,14 @@ def fields(function: Function) -> list[Field]:
         if kind := _kind(function, parameter):
             found.append(Field(kind, parameter, len(found)))
     return found
+
+
+def letters(function: Function) -> str:
+    """A letter for each field, in their order (docs/trace.md)."""
+    if is_opaque(function) or not is_recorded(function):
+        return ""
+    known = "".join(_LETTERS[field.kind] for field in fields(function))
+    return known + _LAST_FIELDS.get(function.name, "")
 
 
 def _frees(function: Function) -> bool:

@@ -26,6 +26,7 @@ _COMMANDS = {  # the module and the name in it, and what the list of commands sa
     "show": ("records.show", "Show records as tables, and what stands out."),
     "sites": ("sites.sites", "Show the machines that jobs can be submitted on."),
     "submit": ("sites.submit_", "Submit a job on a site and show its records."),
+    "trace": ("trace.trace", "Show and check the trace of a program's calls."),
     "tune": ("tune.tune", "Find faster settings of the libraries."),
 }
 

@@ -28,10 +28,10 @@ struct Node {
   std::uint32_t event;      ///< no_event: a loop
   std::uint32_t first;      ///< of a loop: its body in the pool
   std::uint32_t length;
-  std::uint32_t depth;          ///< 0: an event
-  std::uint32_t mark;           ///< where the pool ended before this node
-  std::int32_t previous;        ///< the one before with this hash, in the sequence; -1: none
-  std::int32_t previous_loop;   ///< of a loop: the loop before in the sequence; -1: none
+  std::uint32_t depth;         ///< 0: an event
+  std::uint32_t mark;          ///< where the pool ended before this node
+  std::int32_t previous;       ///< the one before with this hash, in the sequence; -1: none
+  std::int32_t previous_loop;  ///< of a loop: the loop before in the sequence; -1: none
   std::uint32_t unused;
   Times times;
 
@@ -48,9 +48,9 @@ struct Sequence {
   std::size_t pool_capacity;
 };
 
-/// Appends events. The last nodes become one more iteration of a loop that lies just before them, or a loop with the same
-/// number of nodes before them, if these are equal: the repetitions of loops within loops are found from the inside out
-/// (regular section descriptors: Noeth, Ratn, Mueller, Schulz, de Supinski, ScalaTrace, JPDC 69 (2009) 696).
+/// Appends events. The last nodes become one more iteration of a loop that lies just before them, or a loop with the
+/// same number of nodes before them, if these are equal: the repetitions of loops within loops are found from the
+/// inside out (regular section descriptors: Noeth, Ratn, Mueller, Schulz, de Supinski, ScalaTrace, JPDC 69 (2009) 696).
 class Fold {
  public:
   static constexpr std::size_t longest_body = 1024;

@@ -7,9 +7,9 @@
 #include "trace/trace.hpp"
 
 /// MPI's operations; the number of one is its place, and the program's own have the number after the last.
-#define COMMLENS_TRACE_OPERATIONS(of) \
-  of(MAX), of(MIN), of(SUM), of(PROD), of(LAND), of(BAND), of(LOR), of(BOR), of(LXOR), of(BXOR), of(MINLOC), of(MAXLOC), \
-      of(REPLACE), of(NO_OP)
+#define COMMLENS_TRACE_OPERATIONS(of)                                                                        \
+  of(MAX), of(MIN), of(SUM), of(PROD), of(LAND), of(BAND), of(LOR), of(BOR), of(LXOR), of(BXOR), of(MINLOC), \
+      of(MAXLOC), of(REPLACE), of(NO_OP)
 #define COMMLENS_TRACE_NAME(name) "MPI_" #name
 #define COMMLENS_TRACE_HANDLE(name) MPI_##name
 
@@ -34,7 +34,7 @@ struct TraceHeader {
   std::uint64_t nodes;
   std::uint64_t pool;
   std::uint64_t function_count;
-  std::uint64_t names_at;  ///< offsets in the file; the names of functions, then of operations, each ends with a zero
+  std::uint64_t names_at;  ///< offsets in the file; texts that end with a zero: functions, then operations
   std::uint64_t names_length;
   std::uint64_t types_at;
   std::uint64_t numbers_at;
@@ -55,7 +55,9 @@ struct Layout {
   static constexpr std::size_t most_pooled = std::size_t{1} << 20;
   static constexpr std::size_t names_room = 65536;
 
-  static constexpr std::size_t after(std::size_t offset, std::size_t bytes) { return (offset + bytes + 4095) / 4096 * 4096; }
+  static constexpr std::size_t after(std::size_t offset, std::size_t bytes) {
+    return (offset + bytes + 4095) / 4096 * 4096;
+  }
 
   std::size_t names = 4096;
   std::size_t types = after(names, names_room);

@@ -1,5 +1,5 @@
-// One call for the trace: the generated wrappers give its arguments before the call, and what it has made after it. Arguments
-// are values and arrays of handles in C, and addresses of integers in Fortran; the overloads here read both.
+// One call for the trace: the generated wrappers give its arguments before the call, and what it has made after it.
+// Arguments are values and arrays of handles in C, and addresses of integers in Fortran; the overloads here read both.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class Recording {
   void split_type(int value) { number(value == MPI_COMM_TYPE_SHARED ? 0 : -1); }
   void color(int value) { number(value == MPI_UNDEFINED ? -1 : value); }
   void communicator(MPI_Comm value) { number(trace.number_of(value)); }
-  void type(MPI_Datatype value) { number(trace.number_of(value)); }
+  void type(MPI_Datatype value) { number(trace.number_of_type(value)); }
   void operation(std::uintptr_t value) { number(trace.number_of_operation(value)); }
   void group(MPI_Group value) { number(trace.members(value)); }
   template <class Number>
@@ -73,7 +73,8 @@ class Recording {
     event_.source_field = source_field;
     event_.tag_field = tag_field;
   }
-  /// What the requests that wait for a message have received. `statuses`: an array, and null or MPI's constant for none.
+  /// What the requests that wait for a message have received. `statuses`: an array, and null or MPI's constant for
+  /// none.
   template <class Handles>
   void completed(Handles requests, int index, const void* statuses, int status_index);
   /// The numbers of the requests that are complete.
@@ -97,7 +98,7 @@ class Recording {
   bool is_on_;
   int message_ = -1;
   int made_slot_ = -1;
-  Event event_;     // NOLINT(cppcoreguidelines-pro-type-member-init): most calls are not recorded
+  Event event_;  // NOLINT(cppcoreguidelines-pro-type-member-init): most calls are not recorded
 };
 
 /// Whether there is a status: no constant of MPI that stands for none.
@@ -106,7 +107,8 @@ bool is_status(const void* status);
 template <class Number>
 void Recording::numbers(const Number* values, int count) {
   std::int64_t* copies = trace.numbers.of(static_cast<std::size_t>(count < 0 ? 0 : count) + 1);
-  for (int index = 0; copies != nullptr && index < count; ++index) copies[index] = static_cast<std::int64_t>(values[index]);
+  for (int index = 0; copies != nullptr && index < count; ++index)
+    copies[index] = static_cast<std::int64_t>(values[index]);
   number(copies == nullptr ? -1 : trace.array(copies, static_cast<std::size_t>(count < 0 ? 0 : count)));
 }
 
@@ -114,9 +116,9 @@ template <class Number, class Types>
 void Recording::types(Types types, const Number* counts, int count) {
   std::int64_t* copies = trace.numbers.of(static_cast<std::size_t>(count) + 1);
   for (int index = 0; copies != nullptr && index < count; ++index) {
-    copies[index] = counts[index] == 0 ? -1 : trace.number_of(datatype_at(types, index));
+    copies[index] = counts[index] == 0 ? -1 : trace.number_of_type(datatype_at(types, index));
   }
-  number(copies == nullptr ? -1 : trace.array(copies, static_cast<std::size_t>(count)));
+  number(copies == nullptr ? -1 : trace.array(copies, static_cast<std::size_t>(count), 1));
 }
 
 template <class Handles, class Number>

@@ -6,8 +6,8 @@
 
 namespace commlens::profile {
 
-/// A part of a mapped file. Room is taken from the file system before it is written to: a full disk would otherwise end the
-/// program by SIGBUS.
+/// A part of a mapped file. Room is taken from the file system before it is written to: a full disk would otherwise end
+/// the program by SIGBUS.
 template <class Item>
 class Section {
  public:

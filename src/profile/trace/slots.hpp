@@ -6,8 +6,8 @@
 
 namespace commlens::profile {
 
-/// The smallest number that is free goes to the next handle. Several may be in use with the same handle: MPICH gives one to
-/// all requests that are complete from the beginning.
+/// The smallest number that is free goes to the next handle. Several may be in use with the same handle: MPICH gives
+/// one to all requests that are complete from the beginning.
 class Slots {
  public:
   static constexpr int capacity = 65536;
@@ -15,8 +15,8 @@ class Slots {
 
   /// `none` where too many are in use.
   int take(std::uintptr_t handle);
-  /// The number of the handle that has been in use for the shortest time; `none` if it is unknown. Numbers that are marked
-  /// are passed over.
+  /// The number of the handle that has been in use for the shortest time; `none` if it is unknown. Numbers that are
+  /// marked are passed over.
   [[nodiscard]] int find(std::uintptr_t handle) const;
   /// So that find() gives another number for the same handle; until the next unmark_all().
   void mark(int slot);

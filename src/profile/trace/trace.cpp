@@ -49,7 +49,7 @@ std::uint64_t to_ticks(std::uint64_t nanoseconds) {
   return static_cast<std::uint64_t>(static_cast<double>(nanoseconds) / profile.clock.nanoseconds_per_tick());
 }
 
-/// The names of functions, then of operations, each with its zero.
+/// The names of functions with the letters of their fields, then the names of operations, each with its zero.
 std::uint64_t write_names(char* text, std::size_t room) {
   std::size_t length = 0;
   const auto add = [&](const char* name) {
@@ -58,7 +58,11 @@ std::uint64_t write_names(char* text, std::size_t room) {
     std::memcpy(text + length, name, size);
     length += size;
   };
-  for (int function = 0; function < function_count; ++function) add(functions[function].name);
+  for (int function = 0; function < function_count; ++function) {
+    char line[128];
+    std::snprintf(line, sizeof line, "%s %s", functions[function].name, functions[function].fields);
+    add(line);
+  }
   for (const char* operation : operations) add(operation);
   return length;
 }
@@ -125,7 +129,8 @@ void Trace::map(const char* file) {
   part(pool_, layout.pool, Layout::most_pooled, &header->pool);
   void* waiting = mmap(nullptr, most_waiting * sizeof(Event), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (waiting == MAP_FAILED || !events_.start(&event_entries_, &numbers_) || !arrays_.start(&array_entries_, &numbers_)) {
+  if (waiting == MAP_FAILED || !events_.start(&event_entries_, &numbers_) ||
+      !arrays_.start(&array_entries_, &numbers_)) {
     return;
   }
   waiting_ = static_cast<Event*>(waiting);
@@ -217,8 +222,7 @@ void Trace::fold(const Event& event) {
 void Trace::write_held() {
   if (!has_held_) return;
   has_held_ = false;
-  const std::uint32_t event =
-      events_.find_or_add(held_.function, held_.fields, static_cast<std::size_t>(held_.length));
+  const std::uint32_t event = events_.find_or_add(held_.function, held_.fields, static_cast<std::size_t>(held_.length));
   const bool has_room = event != ListTable::no_room && nodes_.make_room(1) && pool_.make_room(Fold::longest_body);
   header_->changing = 1;
   if (!has_room || !fold_.append(event, held_.times)) ++header_->dropped;
@@ -252,7 +256,7 @@ void Trace::remove(std::int64_t communicator) {
   if (communicator > 1) communicators_[communicator] = 0;
 }
 
-std::int64_t Trace::number_of(MPI_Datatype type) {
+std::int64_t Trace::number_of_type(MPI_Datatype type) {
   const std::uintptr_t handle = key_of(type);
   KnownType& known = known_types_[(handle * 0x9E3779B97F4A7C15U) >> 54U];
   static_assert(most_known_types == 1024);
@@ -305,7 +309,8 @@ std::int64_t Trace::members(MPI_Group group) {
   const MpiLibrary& library = profile.library;
   int size = 0;
   MPI_Group world{};
-  if (library.group_size(group, &size) != MPI_SUCCESS || library.comm_group(world_communicator(), &world) != MPI_SUCCESS) {
+  if (library.group_size(group, &size) != MPI_SUCCESS ||
+      library.comm_group(world_communicator(), &world) != MPI_SUCCESS) {
     return -1;
   }
   std::int64_t* ranks = numbers.of(static_cast<std::size_t>(size) + 1);
@@ -318,8 +323,8 @@ std::int64_t Trace::members(MPI_Group group) {
   return ranks != nullptr ? array(ranks, static_cast<std::size_t>(size)) : -1;
 }
 
-std::int64_t Trace::array(const std::int64_t* numbers, std::size_t count) {
-  const std::uint32_t number = arrays_.find_or_add(0, numbers, count);
+std::int64_t Trace::array(const std::int64_t* numbers, std::size_t count, std::uint32_t kind) {
+  const std::uint32_t number = arrays_.find_or_add(kind, numbers, count);
   return number == ListTable::no_room ? -1 : static_cast<std::int64_t>(number);
 }
 

@@ -1,5 +1,5 @@
-// The sequence of the MPI calls of this rank, in a file of its own beside the rank's counters. docs/trace.md says what an event
-// is; python/commlens/profile/trace_files.py reads the file.
+// The sequence of the MPI calls of this rank, in a file of its own beside the rank's counters. docs/trace.md says what
+// an event is; python/commlens/profile/trace_files.py reads the file.
 #pragma once
 
 #include <mpi.h>
@@ -54,11 +54,12 @@ class Trace {
   [[nodiscard]] std::int64_t number_of(MPI_Comm communicator);
   std::int64_t add(MPI_Comm communicator);
   void remove(std::int64_t communicator);
-  [[nodiscard]] std::int64_t number_of(MPI_Datatype type);
+  [[nodiscard]] std::int64_t number_of_type(MPI_Datatype type);
   void forget_types();  ///< a handle may be another type's
   [[nodiscard]] std::int64_t number_of_operation(std::uintptr_t operation) const;
   [[nodiscard]] std::int64_t members(MPI_Group group);
-  std::int64_t array(const std::int64_t* numbers, std::size_t count);
+  /// `kind`: 1 for numbers of types, otherwise 0.
+  std::int64_t array(const std::int64_t* numbers, std::size_t count, std::uint32_t kind = 0);
 
   /// Memory that grows.
   class Scratch {

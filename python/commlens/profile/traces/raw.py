@@ -55,7 +55,7 @@ class RankTrace:
 
 
 def read_rank(path: Path) -> RankTrace:
-    """Raises CommlensError for a file that is none of a rank, or one that ended while it changed."""
+    """Raises CommlensError for a file that is none, or of a rank that was killed while it wrote."""
     with path.open("rb") as file:
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     return _Reader(memory, path).read()
@@ -65,7 +65,11 @@ class _Reader:
     def __init__(self, memory: mmap.mmap, path: Path) -> None:
         self._memory = memory
         header = np.frombuffer(memory, _HEADER, 1)[0]
-        if bytes(memory[:8]) != _MARK or header["version"] != 1 or header["node_size"] != _NODE.itemsize:
+        if (
+            bytes(memory[:8]) != _MARK
+            or header["version"] != 1
+            or header["node_size"] != _NODE.itemsize
+        ):
             raise CommlensError(f"{path}: not the trace of a rank, or of another version")
         if header["changing"]:
             raise CommlensError(f"{path}: the rank was killed while it recorded a call")
@@ -75,7 +79,9 @@ class _Reader:
         self._ns = float(header["ns_per_tick"])
         self._times: list[Times] = []
 
-    def _section(self, name: str, kind: np.dtype[np.void] | np.dtype[np.int64]) -> npt.NDArray[np.void]:
+    def _section(
+        self, name: str, kind: np.dtype[np.void] | np.dtype[np.int64]
+    ) -> npt.NDArray[np.void]:
         count = int(self._header[name])
         return np.frombuffer(self._memory, kind, count, int(self._header[f"{name}_at"]))
 
@@ -122,6 +128,8 @@ class _Reader:
                 body.append(Loop(int(node["count"]), inner))
             else:
                 body.append(int(node["event"]))
-                sums = [int(node[name] * self._ns) for name in _TIMES[:-1]]
-                self._times.append(Times(int(node["count"]), *sums, int(node["calls"])))
+                times = {name: int(node[name] * self._ns) for name in _TIMES if name != "calls"}
+                self._times.append(
+                    Times(count=int(node["count"]), calls=int(node["calls"]), **times)
+                )
         return tuple(body)

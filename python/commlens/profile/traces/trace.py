@@ -9,6 +9,8 @@ from typing import Union
 
 @dataclass(frozen=True)
 class Datatype:
+    """A type of MPI, or one that the program has made."""
+
     name: str  # of a type of MPI; else empty
     size: int
     lower_bound: int
@@ -18,12 +20,16 @@ class Datatype:
 
 @dataclass(frozen=True)
 class Event:
+    """A function and its fields, one for each letter of the function."""
+
     function: int
     fields: tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class Loop:
+    """What is executed several times."""
+
     count: int
     body: tuple[Node, ...]
 
@@ -46,6 +52,8 @@ class Times:
 
 @dataclass(frozen=True)
 class Rank:
+    """What a rank has done, and when."""
+
     rank: int
     body: int  # the number of its body
     times: list[Times]  # of the leaves of the body, in their order
@@ -53,8 +61,10 @@ class Rank:
 
 @dataclass
 class Trace:
+    """What is in a file. Numbers in it are places in these lists."""
+
     header: dict[str, object] = field(default_factory=dict)
-    functions: list[str] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)  # name, a blank, letters of the fields
     operations: list[str] = field(default_factory=list)
     types: list[Datatype] = field(default_factory=list)
     arrays: list[tuple[int, ...]] = field(default_factory=list)

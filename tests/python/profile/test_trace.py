@@ -11,7 +11,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.profile.traces import container
 from commlens.profile.traces.summary import calls_of, problems, summarize
-from commlens.profile.traces.trace import Datatype, Event, Loop, Rank, Times, Trace, executed
+from commlens.profile.traces.trace import Datatype, Event, Loop, Rank, CallTimes, Trace, executed
 from conftest import Commlens
 from profile_helpers import Mpi
 
@@ -160,7 +160,7 @@ def test_ranks_that_are_killed_leave_their_traces(mpi: Mpi, tmp_path: Path) -> N
 
 def sample() -> Trace:
     """Two ranks, one of which has its own body."""
-    times = Times(6, 100, 90, 3000, 40, 900, 6)
+    times = CallTimes(6, 100, 90, 3000, 40, 900, 6)
     body = (0, Loop(3, (1, Loop(2, (0, 2)))), 2)
     return Trace(
         header={"ranks": 2, "mpi": "Open MPI 5.0.7", "complete": True, "dropped": [0, 0]},

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from commlens.base.errors import CommlensError
-from commlens.profile.traces.trace import Datatype, Event, Loop, Node, Rank, Times, Trace
+from commlens.profile.traces.trace import Datatype, Event, Loop, Node, Rank, CallTimes, Trace
 
 MARK = b"commlens trace 1\n"
 _HEAD = struct.Struct("<BII")
@@ -232,7 +232,7 @@ def _read_rank(content: _Reader) -> Rank:
     return Rank(
         content.number(),
         content.number(),
-        content.listed(lambda own: Times(*(own.number() for _ in _TIMES))),
+        content.listed(lambda own: CallTimes(*(own.number() for _ in _TIMES))),
     )
 
 

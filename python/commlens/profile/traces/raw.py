@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from commlens.base.errors import CommlensError
-from commlens.profile.traces.trace import Datatype, Event, Loop, Node, Times
+from commlens.profile.traces.trace import Datatype, Event, Loop, Node, CallTimes
 
 _MARK = b"CLTRACE\0"
 _NO_EVENT = 0xFFFFFFFF
@@ -51,7 +51,7 @@ class RankTrace:
     arrays: list[tuple[int, ...]]
     events: list[Event]
     body: tuple[Node, ...]
-    times: list[Times]
+    times: list[CallTimes]
 
 
 def read_rank(path: Path) -> RankTrace:
@@ -77,7 +77,7 @@ class _Reader:
         self._numbers = self._section("numbers", np.dtype("i8"))
         self._pool = self._section("pool", _NODE)
         self._ns = float(header["ns_per_tick"])
-        self._times: list[Times] = []
+        self._times: list[CallTimes] = []
 
     def _section(
         self, name: str, kind: np.dtype[np.void] | np.dtype[np.int64]
@@ -130,6 +130,6 @@ class _Reader:
                 body.append(int(node["event"]))
                 times = {name: int(node[name] * self._ns) for name in _TIMES if name != "calls"}
                 self._times.append(
-                    Times(count=int(node["count"]), calls=int(node["calls"]), **times)
+                    CallTimes(count=int(node["count"]), calls=int(node["calls"]), **times)
                 )
         return tuple(body)

@@ -38,7 +38,7 @@ Node = Union[int, Loop]  # an event, by its number
 
 
 @dataclass(frozen=True)
-class Times:
+class CallTimes:
     """Of the executions of one place; in ns."""
 
     count: int
@@ -56,7 +56,7 @@ class Rank:
 
     rank: int
     body: int  # the number of its body
-    times: list[Times]  # of the leaves of the body, in their order
+    times: list[CallTimes]  # of the leaves of the body, in their order
 
 
 @dataclass

@@ -11,7 +11,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.profile.traces import container
 from commlens.profile.traces.summary import calls_of, problems, summarize
-from commlens.profile.traces.trace import Datatype, Event, Loop, Rank, CallTimes, Trace, executed
+from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Rank, Trace, executed
 from conftest import Commlens
 from profile_helpers import Mpi
 

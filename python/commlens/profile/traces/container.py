@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from commlens.base.errors import CommlensError
-from commlens.profile.traces.trace import Datatype, Event, Loop, Node, Rank, CallTimes, Trace
+from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node, Rank, Trace
 
 MARK = b"commlens trace 1\n"
 _HEAD = struct.Struct("<BII")

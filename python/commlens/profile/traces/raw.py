@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from commlens.base.errors import CommlensError
-from commlens.profile.traces.trace import Datatype, Event, Loop, Node, CallTimes
+from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node
 
 _MARK = b"CLTRACE\0"
 _NO_EVENT = 0xFFFFFFFF

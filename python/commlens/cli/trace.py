@@ -43,6 +43,33 @@ def info(file: Path) -> None:
 
 @trace.command()
 @_file
+@click.option(
+    "--tit",
+    required=True,
+    type=option.path,
+    metavar="FOLDER",
+    help="As SimGrid's replay reads it: `smpirun -replay FOLDER/trace.tit` simulates it.",
+)
+def export(file: Path, tit: Path) -> None:
+    """Write a trace in the format of another tool.
+
+    \b
+    Example:
+      commlens trace export program.clt --tit simulated
+    """
+    from commlens.base import outputs
+    from commlens.profile.traces import container
+    from commlens.profile.traces import tit as simgrid
+
+    actions = outputs.Kind("a trace for SimGrid", r"\A(\d+ init\n|/)")
+    listed = simgrid.export(
+        container.read(file), tit, lambda path, text: outputs.write(path, text, actions, "--tit")
+    )
+    echo(f"trace:    {listed}")
+
+
+@trace.command()
+@_file
 @click.pass_context
 def check(context: click.Context, file: Path) -> None:
     """Say what is missing in a trace. The exit status is 1 where something is.

@@ -4,6 +4,9 @@ changed."""
 from __future__ import annotations
 
 import random
+import re
+import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -251,3 +254,58 @@ def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
     file.write_text("nothing of the kind")
     refused = commlens("trace", "info", file)
     assert refused.returncode == 2 and "not a trace" in refused.stderr
+
+
+def small() -> Trace:
+    """Two ranks that exchange a message three times, and reduce."""
+    times = CallTimes(3, 9000, 6000, 300, 4000, 200, 3)
+    body = (Loop(3, (0, 1, 2)), 3)
+    return Trace(
+        header={"ranks": 2, "complete": True},
+        functions=[
+            "MPI_Irecv bnTrtcQ", "MPI_Send bnTrtc", "MPI_Wait q", "MPI_Allreduce bbnToc",
+            "MPI_Comm_split cknC",
+        ],
+        operations=["MPI_SUM", "user"],
+        types=[Datatype("MPI_DOUBLE", 8, 0, 8, 1)],
+        events=[
+            Event(0, (0, 10, 0, 1, 5, 0, 0)), Event(1, (0, 10, 0, 1, 5, 0)), Event(2, (0,)),
+            Event(3, (0, 0, 4, 0, 0, 0)), Event(0, (0, 10, 0, 0, 5, 0, 0)),
+            Event(1, (0, 10, 0, 0, 5, 0)), Event(4, (0, 1, 0, 2)), Event(3, (0, 0, 4, 0, 0, 2)),
+        ],
+        bodies=[body, (Loop(3, (4, 5, 2)), 3)],
+        ranks=[Rank(0, 0, [times] * 4), Rank(1, 1, [times] * 4)],
+    )  # fmt: skip
+
+
+def test_an_export_for_simgrid(commlens: Commlens, tmp_path: Path) -> None:
+    (tmp_path / "t.clt").write_bytes(container.written(small()))
+    exported = commlens("trace", "export", tmp_path / "t.clt", "--tit", tmp_path / "sim")
+    assert exported.returncode == 0, exported
+    lines = (tmp_path / "sim/rank-1.tit").read_text().splitlines()
+    step = ["irecv 0 5 80", "compute 2000", "send 0 5 80", "compute 2000", "wait 0 1 5"]
+    steps = 3 * ["compute 2000", *step]
+    expected = ["init", *steps, "compute 2000", "allreduce 32 0", "finalize"]
+    assert lines == [f"1 {action}" for action in expected]
+    if shutil.which("smpirun") is None:
+        pytest.skip("no smpirun: Debian's simgrid has it")
+    (tmp_path / "platform.xml").write_text(
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM 'https://simgrid.org/simgrid.dtd'>"
+        "<platform version='4.1'><cluster id='c' prefix='n' suffix='' radical='0-1' speed='1Gf' "
+        "bw='1GBps' lat='1us'/></platform>"
+    )
+    (tmp_path / "hosts").write_text("n0\nn1\n")
+    words = ["smpirun", "-np", "2", "-platform", tmp_path / "platform.xml"]
+    words += ["-hostfile", tmp_path / "hosts", "-replay", tmp_path / "sim/trace.tit"]
+    simulated = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    (seconds,) = re.findall(r"Simulation time (\S+)", simulated.stdout + simulated.stderr)
+    assert 10 * 2e-6 < float(seconds) < 10 * 2e-6 + 1e-4, "ten gaps of 2 us, and messages"
+
+
+def test_what_simgrid_cannot_express_is_refused(commlens: Commlens, tmp_path: Path) -> None:
+    trace = small()
+    trace.bodies[0] = (6, Loop(3, (7, 1, 2)))
+    (tmp_path / "t.clt").write_bytes(container.written(trace))
+    refused = commlens("trace", "export", tmp_path / "t.clt", "--tit", tmp_path / "sim")
+    assert refused.returncode == 2
+    assert "MPI_Allreduce in a communicator of some of the ranks" in refused.stderr

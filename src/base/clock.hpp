@@ -7,8 +7,8 @@
 
 namespace commlens {
 
-/// std::chrono::steady_clock, but for the call: where MPI is simulated, its compiler puts the simulated time in the place
-/// of this function of the C library (SimGrid's smpicc).
+/// std::chrono::steady_clock, but for the call: where MPI is simulated, its compiler puts the simulated time in the
+/// place of this function of the C library (SimGrid's smpicc).
 struct SteadyClock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;

@@ -19,8 +19,9 @@ std::string mpi_family();
 std::string mpi_library_in(const std::string& text);
 std::string mpi_family_in(const std::string& text);
 
-/// Whether the ranks are in one process, on simulated nodes and in a simulated time (SimGrid's SMPI). What the system says
-/// of hosts and cores is not theirs, and only MPI may wait: no threads, and no loop that ends after a time of computing.
+/// Whether the ranks are in one process, on simulated nodes and in a simulated time (SimGrid's SMPI). What the system
+/// says of hosts and cores is not theirs, and only MPI may wait: no threads, and no loop that ends after a time of
+/// computing.
 bool mpi_is_simulated();
 
 /// What MPI allows a program's threads to do: each what those before it do. More of it may cost time in each call.

@@ -3,16 +3,16 @@
 
 #include <chrono>
 
+#include "base/clock.hpp"
+
 namespace commlens {
 
 class Stopwatch {
  public:
-  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(SteadyClock::now() - start_).count(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  Clock::time_point start_ = Clock::now();
+  SteadyClock::time_point start_ = SteadyClock::now();
 };
 
 }  // namespace commlens

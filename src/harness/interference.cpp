@@ -19,6 +19,7 @@
 
 #include "base/json.hpp"
 #include "harness/placement.hpp"
+#include "transport/mpi_library.hpp"
 
 namespace commlens {
 
@@ -232,6 +233,7 @@ InterferenceWatch::RankReading InterferenceWatch::rank_now() {
 }
 
 std::optional<measure::Interference> InterferenceWatch::read(std::size_t samples) {
+  if (transport::mpi_is_simulated()) return std::nullopt;
   const RankReading now = rank_now();
   const RankReading before = std::exchange(last_, now);
   const double seconds = seconds_between(before.when, now.when);

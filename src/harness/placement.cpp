@@ -1,6 +1,7 @@
 #include "harness/placement.hpp"
 
 #include <fmt/format.h>
+#include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include <system_error>
 
 #include "base/json.hpp"
+#include "transport/mpi_library.hpp"
 
 namespace commlens::measure {
 
@@ -132,6 +134,12 @@ std::vector<int> numbers(const std::string& ranges) {
 
 std::string host_name() {
   std::array<char, 256> host{};
+  if (transport::mpi_is_simulated()) {
+    static_assert(host.size() >= MPI_MAX_PROCESSOR_NAME);
+    int length = 0;
+    MPI_Get_processor_name(host.data(), &length);
+    return host.data();
+  }
   gethostname(host.data(), host.size() - 1);
   return host.data();
 }

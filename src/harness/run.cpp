@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <variant>
 
+#include "base/clock.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/monitor.hpp"
 #include "harness/sampled_run.hpp"
@@ -24,10 +24,6 @@ namespace commlens {
 using measure::Timing;
 
 namespace {
-
-double steady_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 /// "latency over mpi, bytes 8, device memory"
 std::string description_of(const measure::Record& record) {
@@ -166,7 +162,7 @@ void Run::sample(const Measurement& measurement) {
 
   SampledRun sampled(measurement, device(), *stream_, description_of(record_));
   RanksOf ranks(communicator());
-  measure::Sampler sampler(sampled, std::move(sampling), ranks, steady_seconds);
+  measure::Sampler sampler(sampled, std::move(sampling), ranks, SteadyClock::seconds);
   sampler.run();
   take_clock();
   if (settings.parts && measurement.trace && sampler.passed()) {

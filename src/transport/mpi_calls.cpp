@@ -128,6 +128,7 @@ void barrier(const Communicator& communicator) {
 }
 
 void patient_barrier(const Communicator& communicator) {
+  if (mpi_is_simulated()) return barrier(communicator);  // who waits needs no core
   const InCall call(barrier_call);
   MPI_Request request = MPI_REQUEST_NULL;
   CALL_MPI(MPI_Ibarrier, communicator.handle(), &request);

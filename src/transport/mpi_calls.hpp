@@ -16,6 +16,7 @@
 #include "device/device.hpp"
 #include "transport/activity.hpp"
 #include "transport/communicator.hpp"
+#include "transport/mpi_library.hpp"
 #include "transport/transport.hpp"
 
 namespace commlens::transport {
@@ -120,6 +121,9 @@ class Messages {
   MessageType type_;
   std::vector<MPI_Request> requests_;
 };
+
+/// Whether there are such as below: SMPI ends the job in MPI_Dist_graph_create_adjacent.
+inline bool has_neighbor_messages() { return !mpi_is_simulated(); }
 
 /// The same in one MPI_Neighbor_alltoallv on a graph communicator, all of it in finish(). Collective to make and to
 /// destroy. Throws Error for messages that are further apart than MPI's int displacements can express.

@@ -27,6 +27,7 @@ constexpr std::array libraries{
     Library{"MPICH", "mpich", R"(mpich\s+(?:version\s*:)?\s*v?(\d[\w.]*))"},
     Library{"Intel MPI", "intel", R"(intel\(r\) mpi library\s+([\w.]+))"},
     Library{"Spectrum MPI", "openmpi", R"(spectrum mpi v?([\w.]+))"},
+    Library{"SMPI", "other", R"(smpi version ([\w.]+\w))"},
 };
 
 struct Match {
@@ -69,6 +70,7 @@ std::string mpi_library_version() {
 
 std::string mpi_library() { return mpi_library_in(mpi_library_version()); }
 std::string mpi_family() { return mpi_family_in(mpi_library_version()); }
+bool mpi_is_simulated() { return mpi_library_version().starts_with("SMPI "); }
 
 std::string mpi_library_in(const std::string& text) {
   const auto match = find(text);

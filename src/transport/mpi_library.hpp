@@ -10,7 +10,7 @@ namespace commlens::transport {
 
 /// What the library says of itself (MPI_Get_library_version): free text, a line of some, a page of others.
 std::string mpi_library_version();
-/// "Open MPI 5.0.7", "MPICH 4.0.2", "Intel MPI 2021.11", "Cray MPICH 8.1.28", "MVAPICH 3.0".
+/// "Open MPI 5.0.7", "MPICH 4.0.2", "Intel MPI 2021.11", "Cray MPICH 8.1.28", "MVAPICH 3.0", "SMPI 3.32".
 std::string mpi_library();
 /// What its settings and its launcher are like: "openmpi", "mpich" (with those made of it), "intel", or "other".
 std::string mpi_family();
@@ -18,6 +18,11 @@ std::string mpi_family();
 /// The same of any such text. Of an unknown library the name is the beginning of the first line.
 std::string mpi_library_in(const std::string& text);
 std::string mpi_family_in(const std::string& text);
+
+/// Whether the ranks are in one process, on simulated nodes and in a simulated time (SimGrid's SMPI). What the system
+/// says of hosts and cores is not theirs, and only MPI may wait: no threads, and no loop that ends after a time of
+/// computing.
+bool mpi_is_simulated();
 
 /// What MPI allows a program's threads to do: each what those before it do. More of it may cost time in each call.
 enum class ThreadLevel { single, funneled, serialized, multiple };

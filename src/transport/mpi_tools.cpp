@@ -8,6 +8,7 @@
 
 namespace commlens::transport {
 
+#if COMMLENS_MPI_HAS_TOOL_INTERFACE
 ToolInterface::ToolInterface(ThreadLevel level) {
   int provided = MPI_THREAD_SINGLE;
   is_usable_ = MPI_T_init_thread(native(level), &provided) == MPI_SUCCESS;
@@ -55,6 +56,12 @@ std::string ToolInterface::value_of(const std::string& variable) const {
   MPI_T_cvar_handle_free(&handle);
   return status == MPI_SUCCESS ? named_value(description.data(), value) : "";
 }
+#else
+ToolInterface::ToolInterface(ThreadLevel /*level*/) {}
+ToolInterface::~ToolInterface() = default;
+std::vector<std::string> ToolInterface::categories() const { return {}; }
+std::string ToolInterface::value_of(const std::string& /*variable*/) const { return {}; }
+#endif
 
 std::string named_value(const std::string& description, int value) {
   static const std::regex line(R"((?:^|\n)(\w+)\s+- )");

@@ -25,7 +25,7 @@ class ToolInterface {
   [[nodiscard]] std::string value_of(const std::string& variable) const;
 
  private:
-  bool is_usable_;
+  bool is_usable_ = false;
 };
 
 /// The name of a value of a variable of MPICH, which has lines "name - what it does" in their order in its description.

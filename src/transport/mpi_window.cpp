@@ -100,7 +100,9 @@ class MpiWindow final : public Window {
 
   void compare_and_swap(const void* value, const void* expected, void* before, AtomicType type, int target) override {
     const InCall call(compare_and_swap_call);
-    CALL_MPI(MPI_Compare_and_swap, value, expected, before, native(type), target, at(target, 0), window_);
+    // SMPI has no const there.
+    CALL_MPI(MPI_Compare_and_swap, value, const_cast<void*>(expected), before, native(type), target, at(target, 0),
+             window_);
   }
 
   void fence() override {

@@ -378,7 +378,7 @@ class StagedTransport final : public Transport {
                                               const std::vector<Message>& receives) override {
     return std::make_unique<StagedExchange<mpi_calls::NeighborMessages>>(device_, communicator_, sends, receives);
   }
-  [[nodiscard]] bool has_neighbor_exchange() const override { return true; }
+  [[nodiscard]] bool has_neighbor_exchange() const override { return mpi_calls::has_neighbor_messages(); }
 
   [[nodiscard]] bool sums(DataType type) const override { return mpi_reduces(type); }
   void allreduce(const void* input, void* output, std::size_t count, DataType type, device::Stream& stream,

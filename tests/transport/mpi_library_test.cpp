@@ -29,6 +29,7 @@ const Said all_said[] = {
     {"MVAPICH Version      :\t3.0\nMVAPICH Release date : 02/2024", "MVAPICH 3.0", "mpich"},
     {"Intel(R) MPI Library 2021.11 for Linux* OS\n", "Intel MPI 2021.11", "intel"},
     {"IBM Spectrum MPI v10.4.0.3, package: IBM", "Spectrum MPI 10.4.0.3", "openmpi"},
+    {"SMPI Version 3.32. Copyright The SimGrid Team 2007-2022", "SMPI 3.32", "other"},
     {"Some Other MPI 1.2, built on a Tuesday\nand a second line", "Some Other MPI 1.2", "other"},
     {"a name without any comma that goes on and on and on", "a name without any comma that goes on an", "other"},
     {" \n", "an unknown MPI", "other"},

@@ -59,15 +59,12 @@ struct Arrays {
 
 /// One rank comes late; none of its node may leave before it. Ranks of other nodes have other clocks.
 Verdict expect_all_wait(Run& run, std::size_t round) {
-  const auto now = [] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-  };
   const int late = static_cast<int>(round) % run.ranks();
   if (run.rank() == late) std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  const double came = now();
+  const double came = SteadyClock::seconds();
   run.transport().barrier(run.stream());
   run.stream().wait();
-  const double left = now();
+  const double left = SteadyClock::seconds();
   const auto node = run.communicator().node();
   // Of the ranks of the node: when the late one came, if it is here.
   const double late_came = node.maximum(run.rank() == late ? came : 0);

@@ -11,13 +11,12 @@
 #include <thread>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "base/error.hpp"
 
 namespace commlens::device::host {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // ---- events ----
 
@@ -29,7 +28,7 @@ class Point {
   /// Whether the queue runs only while somebody waits.
   [[nodiscard]] virtual bool lazy() const = 0;
 
-  Clock::time_point time;  ///< at which the queue reached it
+  SteadyClock::time_point time;  ///< at which the queue reached it
 };
 
 /// Recording makes a new point, so that recording again does not change what earlier waits are for.
@@ -167,7 +166,7 @@ class HostStream final : public Stream {
   [[nodiscard]] bool idle() const override { return queue_->idle(); }
   void record(Event& event) override {
     auto point = std::make_shared<PointIn<Queue>>(queue_, queue_->added + 1);
-    queue_->add([point] { point->time = Clock::now(); });
+    queue_->add([point] { point->time = SteadyClock::now(); });
     dynamic_cast<HostEvent&>(event).point = std::move(point);
   }
   /// A thread of its own cannot wait for an event of a lazy stream, whose queue only a waiting thread runs: the caller

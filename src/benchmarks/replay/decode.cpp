@@ -12,6 +12,7 @@ namespace commlens::replay {
 namespace {
 
 constexpr std::size_t alignment = 64;  ///< of blocks of several types
+constexpr std::int64_t most_elements = std::int64_t{1} << 50;
 
 class Decoder {
  public:
@@ -59,8 +60,8 @@ class Decoder {
   }
   /// One that is not significant may be anything.
   std::int64_t count(std::int64_t value) const {
-    constexpr std::int64_t most = std::int64_t{1} << 50;
-    return std::max<std::int64_t>(0, within(value, INT64_MIN, call_->function->is_large ? most : INT_MAX, "the count"));
+    return std::max<std::int64_t>(
+        0, within(value, INT64_MIN, call_->function->is_large ? most_elements : INT_MAX, "the count"));
   }
   int rank(std::int64_t value) const {
     if (value == -1) return MPI_PROC_NULL;
@@ -230,10 +231,11 @@ class Decoder {
           side.displacements.push_back(static_cast<int>(within(place, 0, INT_MAX, "a displacement")));
         }
       }
-      elements += count;
+      elements = within(elements + count, 0, most_elements, "a sum of counts");
       const TraceType type = type_of(has_types ? side.type_numbers[i] : side.type_number);
+      const std::size_t block = span(count, type);
       side.data_bytes += static_cast<std::size_t>(count * type.size);
-      if (has_types) bytes += (span(count, type) + alignment - 1) / alignment * alignment;
+      if (has_types) bytes += (block + alignment - 1) / alignment * alignment;
     }
     side.packed = has_types ? bytes : span(elements, type_of(side.type_number));
   }

@@ -31,7 +31,8 @@ std::int64_t stride(const TraceType& type) { return std::max(type.size, type.ext
 
 std::size_t span(std::int64_t count, const TraceType& type) {
   if (count <= 0) return 0;
-  return static_cast<std::size_t>(product(count - 1, stride(type)) + type.size);
+  product(count, stride(type));
+  return static_cast<std::size_t>((count - 1) * stride(type) + type.size);
 }
 
 std::int64_t blocks_to_send(Pattern pattern, const Shape& shape) {

@@ -404,13 +404,16 @@ TEST_F(Replay, OfTopologies) {
       call("MPI_Ineighbor_alltoallv baaTbaaTcQ",
            {0, array({3}), array({0}), real_, 0, array({3}), array({0}), real_, 4, 0});
       call("MPI_Wait q", {0});
-      call("MPI_Dist_graph_create cnaaanC", {0, 1, array({rank}), array({1}), array({next}), 0, 5});
-      call("MPI_Neighbor_alltoall bnTbnTc", {0, 3, real_, 0, 3, real_, 5});
+      if (n < 4) {  // Open MPI 4.1 hangs in it on 4 ranks, in any program
+        call("MPI_Dist_graph_create cnaaanC", {0, 1, array({rank}), array({1}), array({next}), 0, 5});
+        call("MPI_Neighbor_alltoall bnTbnTc", {0, 3, real_, 0, 3, real_, 5});
+        call("MPI_Comm_free F", {5});
+      }
       const auto index = array_of(n, [](std::int64_t i) { return i + 1; });
       const auto edges = array_of(n, [&](std::int64_t i) { return n - 1 - i; });
       call("MPI_Graph_create cnaanC", {0, n, index, edges, 0, 6});
       call("MPI_Neighbor_allgather bnTbnTc", {0, 3, real_, 0, 3, real_, 6});
-      for (std::int64_t number = 2; number <= 6; ++number) call("MPI_Comm_free F", {number});
+      for (const std::int64_t number : {2, 3, 4, 6}) call("MPI_Comm_free F", {number});
     });
   });
   if (ranks_ == 1) GTEST_SKIP() << "a graph with edges to oneself";

@@ -181,8 +181,8 @@ void CaseLoop::run(const CaseGroup& group) {
       record.time = utc_now();
       results.emplace_back(std::move(record));
       keep(results);
-      if (parameters_.trace != nullptr) {
-        parameters_.trace->add(title_of(results.back().record()), results.back().record().timeline);
+      if (parameters_.timeline_file != nullptr) {
+        parameters_.timeline_file->add(title_of(results.back().record()), results.back().record().timeline);
       }
     }
     tally_.add(std::span(results).subspan(before));

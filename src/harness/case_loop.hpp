@@ -59,8 +59,8 @@ class CaseLoop {
     Ceilings& ceilings;
     InterferenceWatch& interference;
     const measure::Start& start;
-    Output* output;    ///< nullptr: another rank's task
-    TraceFile* trace;  ///< likewise, or not asked for
+    Output* output;               ///< nullptr: another rank's task
+    TimelineFile* timeline_file;  ///< likewise, or not asked for
     int blas_threads;
     double mpi_init_s;
     std::function<void(const std::exception&)> fail;  ///< ends the job: does not return

@@ -104,12 +104,12 @@ Option& OptionSet::add_text(const std::string& name, Option::Parse parse, const 
                                [text]() -> std::optional<measure::Value> { return text(); });
 }
 
-Option& OptionSet::add_trace(std::string& variable) {
-  trace_ = &variable;
+Option& OptionSet::add_timeline(std::string& variable) {
+  timeline_ = &variable;
   return options_.emplace_back(
-      "trace", "write the timeline of an operation, for ui.perfetto.dev, to this file",
+      "timeline", "write the timeline of an operation, for ui.perfetto.dev, to this file",
       [&variable](const std::string& text) {
-        if (text.empty()) throw UsageError("trace", "''", "name a file");
+        if (text.empty()) throw UsageError("timeline", "''", "name a file");
         variable = text;
       },
       [] { return std::string("none"); }, []() -> std::optional<measure::Value> { return std::nullopt; });
@@ -145,7 +145,7 @@ measure::Parameters OptionSet::parameters() const {
 std::vector<measure::ParameterDeclaration> OptionSet::declarations() const {
   std::vector<measure::ParameterDeclaration> declarations;
   for (const Option& option : options_) {
-    if (trace_ != nullptr && option.name() == "trace") continue;  // no parameter
+    if (timeline_ != nullptr && option.name() == "timeline") continue;  // no parameter
     declarations.push_back(
         {option.parameter(), option.name(), role_of(option), option.unit(), option.help(), option.is_per_rank()});
   }

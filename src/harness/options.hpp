@@ -134,8 +134,8 @@ class OptionSet {
   Option& add_flag(const std::string& name, const std::string& opposite, bool& variable, std::string help);
   /// Anything that `parse` takes and `text` shows.
   Option& add_text(const std::string& name, Option::Parse parse, const Option::Text& text, std::string help);
-  /// The file for the timelines of the benchmark's operations (TraceFile): `--trace`. No parameter.
-  Option& add_trace(std::string& variable);
+  /// The file for the timelines of the benchmark's operations (TimelineFile): `--timeline`. No parameter.
+  Option& add_timeline(std::string& variable);
 
   template <NamedEnum Enum>
   Option& add(const std::string& name, Enum& variable, const std::string& help);
@@ -150,8 +150,8 @@ class OptionSet {
   /// The one that says how large a case is: the first that is so marked and in the record, else the sweep if it has
   /// values; nullptr if there is neither.
   [[nodiscard]] const Option* size() const;
-  /// The file that --trace names; empty: none.
-  [[nodiscard]] std::string trace() const { return trace_ == nullptr ? "" : *trace_; }
+  /// The file that --timeline names; empty: none.
+  [[nodiscard]] std::string timeline() const { return timeline_ == nullptr ? "" : *timeline_; }
   [[nodiscard]] Sweep* sweep() const { return sweep_; }       ///< nullptr: none
   [[nodiscard]] bool sweeps_bytes() const { return sizes_; }  ///< the sweep is over sizes in bytes
   /// Choices that a start compares: 1 where there is nothing to compare.
@@ -178,7 +178,7 @@ class OptionSet {
   std::size_t choices_index_ = 0;  ///< likewise
   std::function<std::size_t()> choices_;
   std::function<void(std::size_t)> choose_;
-  const std::string* trace_ = nullptr;
+  const std::string* timeline_ = nullptr;
 };
 
 template <NamedEnum Enum>

@@ -48,7 +48,7 @@ Json metadata(const char* kind, int process, int track, const std::string& name)
 
 }  // namespace
 
-TraceFile::TraceFile(std::string path) : path_(std::move(path)), events_(std::make_unique<Json>(Json::array())) {
+TimelineFile::TimelineFile(std::string path) : path_(std::move(path)), events_(std::make_unique<Json>(Json::array())) {
   std::string beginning;
   if (std::filesystem::is_regular_file(path_)) std::getline(std::ifstream(path_), beginning, ',');
   if (!beginning.empty() && beginning != R"({"displayTimeUnit":"ms")") {
@@ -57,9 +57,9 @@ TraceFile::TraceFile(std::string path) : path_(std::move(path)), events_(std::ma
   write();
 }
 
-TraceFile::~TraceFile() = default;
+TimelineFile::~TimelineFile() = default;
 
-void TraceFile::add(const std::string& title, const measure::Timeline& timeline) {
+void TimelineFile::add(const std::string& title, const measure::Timeline& timeline) {
   std::map<std::string, int> tracks;
   int ranks = 0;
   for (const measure::Span& span : timeline.spans) {
@@ -83,7 +83,7 @@ void TraceFile::add(const std::string& title, const measure::Timeline& timeline)
   write();
 }
 
-void TraceFile::write() const {
+void TimelineFile::write() const {
   std::ofstream file(path_);
   file << line_of({{"displayTimeUnit", "ms"}, {"traceEvents", *events_}}) << '\n';
   file.close();

@@ -36,11 +36,11 @@ class Output {
 
 /// The timelines of a start of the program as a file for Perfetto (ui.perfetto.dev) or chrome://tracing: a process for
 /// each rank of each case, a track in it for each stream. The format is Google's "Trace Event Format".
-class TraceFile {
+class TimelineFile {
  public:
   /// Makes the file, empty of steps; what was there is overwritten. Throws Error with the operating system's reason.
-  explicit TraceFile(std::string path);
-  ~TraceFile();
+  explicit TimelineFile(std::string path);
+  ~TimelineFile();
 
   /// Writes the whole file again, with this timeline added. Throws like the constructor.
   void add(const std::string& title, const measure::Timeline& timeline);

@@ -112,19 +112,19 @@ void Session::require_memory(const Benchmark& benchmark, const MemoryPlan& plan,
                    problem);
 }
 
-std::unique_ptr<TraceFile> Session::open_trace(const std::string& path) const {
+std::unique_ptr<TimelineFile> Session::open_timeline(const std::string& path) const {
   if (path.empty()) return nullptr;
-  if (!settings_.parts) throw UsageError("trace", path, "--no-parts leaves the timeline out: give one of the two");
-  std::unique_ptr<TraceFile> file;
+  if (!settings_.parts) throw UsageError("timeline", path, "--no-parts leaves the timeline out: give one of the two");
+  std::unique_ptr<TimelineFile> file;
   std::string problem;
   if (communicator_.rank() == 0) {
     std::error_code none;
     const bool same = !settings_.record.empty() && std::filesystem::equivalent(path, settings_.record, none);
     problem = same ? "it is the file of --record; name another one"
-                   : problem_of([&] { file = std::make_unique<TraceFile>(path); });
+                   : problem_of([&] { file = std::make_unique<TimelineFile>(path); });
   }
   problem = communicator_.first(problem);
-  if (!problem.empty()) throw UsageError("trace", path, problem);
+  if (!problem.empty()) throw UsageError("timeline", path, problem);
   return file;
 }
 
@@ -139,7 +139,7 @@ Exit Session::execute(Benchmark& benchmark) {
   const auto cases = benchmark.cases();
   const MemoryEstimate estimate = largest_estimate(cases, communicator_);
   require_memory(benchmark, plan, estimate, transports);
-  const auto trace = open_trace(benchmark.options().trace());
+  const auto timeline = open_timeline(benchmark.options().timeline());
   start_.benchmark = benchmark.declaration();
   CaseLoop loop({.settings = settings_,
                  .communicator = communicator_,
@@ -149,7 +149,7 @@ Exit Session::execute(Benchmark& benchmark) {
                  .interference = *interference_,
                  .start = start_,
                  .output = output_.get(),
-                 .trace = trace.get(),
+                 .timeline_file = timeline.get(),
                  .blas_threads = blas_threads_,
                  .mpi_init_s = mpi_init_s_,
                  .fail = [this](const std::exception& error) { fail(error); }},

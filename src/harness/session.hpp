@@ -43,7 +43,7 @@ class Session {
   [[nodiscard]] std::vector<const transport::Description*> choose_transports() const;
   static void require_memory(const Benchmark& benchmark, const MemoryPlan& plan, const MemoryEstimate& estimate,
                              const std::vector<const transport::Description*>& transports);
-  [[nodiscard]] std::unique_ptr<TraceFile> open_trace(const std::string& path) const;
+  [[nodiscard]] std::unique_ptr<TimelineFile> open_timeline(const std::string& path) const;
 
   Settings settings_;
   double mpi_init_s_;  ///< what MPI_Init_thread has taken on this rank

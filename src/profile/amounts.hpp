@@ -11,6 +11,9 @@ namespace commlens::profile {
 inline MPI_Datatype datatype_of(MPI_Datatype datatype) { return datatype; }
 inline MPI_Comm communicator_of(MPI_Comm communicator) { return communicator; }
 inline MPI_Win window_of(MPI_Win window) { return window; }
+inline MPI_Group group_of(MPI_Group group) { return group; }
+inline std::uintptr_t operation_of(MPI_Op operation) { return key_of(operation); }
+inline std::uintptr_t message_at(const MPI_Message* message) { return key_of(*message); }
 
 /// The address of one or more Fortran integers that are handles.
 struct FortranHandles {
@@ -21,10 +24,15 @@ inline MPI_Fint first_of(FortranHandles handles) { return *static_cast<const MPI
 inline MPI_Datatype datatype_of(MPI_Fint handle) { return profile.library.datatype_from_fortran(handle); }
 inline MPI_Comm communicator_of(MPI_Fint handle) { return profile.library.communicator_from_fortran(handle); }
 inline MPI_Win window_of(MPI_Fint handle) { return profile.library.window_from_fortran(handle); }
+inline MPI_Group group_of(MPI_Fint handle) { return profile.library.group_from_fortran(handle); }
+inline std::uintptr_t operation_of(MPI_Fint handle) { return key_of(profile.library.operation_from_fortran(handle)); }
 #endif  // in other MPIs handles are integers in C too
 inline MPI_Datatype datatype_of(FortranHandles handle) { return datatype_of(first_of(handle)); }
 inline MPI_Comm communicator_of(FortranHandles handle) { return communicator_of(first_of(handle)); }
 inline MPI_Win window_of(FortranHandles handle) { return window_of(first_of(handle)); }
+inline MPI_Group group_of(FortranHandles handle) { return group_of(first_of(handle)); }
+inline std::uintptr_t operation_of(FortranHandles handle) { return operation_of(first_of(handle)); }
+inline std::uintptr_t message_at(FortranHandles handle) { return key_of(first_of(handle)); }
 
 inline std::uintptr_t request_at(const MPI_Request* requests, int index) { return key_of(requests[index]); }
 /// Not the key that the same request has in C: a request is started in the language that created
@@ -87,8 +95,41 @@ inline int peers(MPI_Comm communicator) {
   return count;
 }
 
-/// The number of ranks to which a neighborhood collective sends (MPI 3.1, section 7.6).
+/// The number of ranks to which a neighborhood collective sends, and from which it receives (MPI 3.1, section 7.6).
 int out_degree(MPI_Comm communicator);
+int in_degree(MPI_Comm communicator);
+
+/// Of a Cartesian topology.
+inline int dimensions(MPI_Comm communicator) {
+  int count = 0;
+  profile.library.cartdim_get(communicator, &count);
+  return count;
+}
+
+template <class Number>
+int last_of(const Number* numbers, int count) {
+  return count > 0 ? static_cast<int>(numbers[count - 1]) : 0;
+}
+
+template <class Number>
+int sum_of(const Number* numbers, int count) {
+  int sum = 0;
+  for (int index = 0; index < count; ++index) sum += static_cast<int>(numbers[index]);
+  return sum;
+}
+
+/// Whether the caller is the root of a collective.
+inline bool is_root(int root, MPI_Comm communicator) {
+  int is_inter = 0;
+  profile.library.comm_test_inter(communicator, &is_inter);
+  if (is_inter != 0) return root == MPI_ROOT;
+  int rank = 0;
+  profile.library.comm_rank(communicator, &rank);
+  return root == rank;
+}
+
+/// Whether it takes part with a buffer of a rank that is no root: not in the group of the root of an intercommunicator.
+inline bool is_member(int root, MPI_Comm /*communicator*/) { return root != MPI_ROOT && root != MPI_PROC_NULL; }
 
 template <class Number, class Type>
 std::uint64_t one(Number count, Type datatype) {

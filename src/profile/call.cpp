@@ -92,24 +92,37 @@ void Call::count_call_site() const {
   adder.add(call_site_->ticks, ticks_);
 }
 
-int amount::out_degree(MPI_Comm communicator) {
+namespace amount {
+namespace {
+
+struct Degrees {
+  int in;
+  int out;
+};
+
+Degrees degrees(MPI_Comm communicator) {
   int topology = MPI_UNDEFINED;
-  int count = 0;
+  Degrees found{};
   const MpiLibrary& library = profile.library;
   library.topo_test(communicator, &topology);
   if (topology == MPI_CART) {
-    library.cartdim_get(communicator, &count);
-    count *= 2;
+    found.in = found.out = 2 * dimensions(communicator);
   } else if (topology == MPI_GRAPH) {
     int rank = 0;
     library.comm_rank(communicator, &rank);
-    library.graph_neighbors_count(communicator, rank, &count);
+    library.graph_neighbors_count(communicator, rank, &found.out);
+    found.in = found.out;
   } else if (topology == MPI_DIST_GRAPH) {
-    int in_degree = 0;
     int is_weighted = 0;
-    library.dist_graph_neighbors_count(communicator, &in_degree, &count, &is_weighted);
+    library.dist_graph_neighbors_count(communicator, &found.in, &found.out, &is_weighted);
   }
-  return count;
+  return found;
 }
 
+}  // namespace
+
+int out_degree(MPI_Comm communicator) { return degrees(communicator).out; }
+int in_degree(MPI_Comm communicator) { return degrees(communicator).in; }
+
+}  // namespace amount
 }  // namespace commlens::profile

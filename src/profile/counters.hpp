@@ -10,6 +10,7 @@ namespace commlens::profile {
 struct Function {
   const char* name;
   const char* group;
+  const char* fields;  // of its events in a trace: a letter for each (docs/trace.md)
 };
 extern constinit const Function functions[];
 extern constinit const int function_count;

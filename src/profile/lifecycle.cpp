@@ -16,6 +16,7 @@
 
 #include "base/knowledge_lists.hpp"
 #include "profile.hpp"
+#include "trace/trace.hpp"
 
 namespace commlens::profile {
 
@@ -170,6 +171,13 @@ void identify(bool has_world) {
   std::snprintf(profile.temporary_file, sizeof profile.temporary_file, "%s.part", profile.file);
 }
 
+void start_trace() {
+  char file[sizeof profile.file];
+  std::snprintf(file, sizeof file, "%s/trace-%d-%.200s-%d.raw", profile.folder, profile.rank, profile.host,
+                static_cast<int>(profile.pid));
+  trace.start(file);
+}
+
 void start() {
   if (!profile.active) return;
   profile.library.find();
@@ -188,6 +196,7 @@ void start() {
   handle_signals();
   profile.queued_ns = queued_nanoseconds();
   profile.started = true;
+  if (is_set("COMMLENS_PROFILE_TRACE")) start_trace();
 }
 
 [[gnu::constructor]] void load() {
@@ -248,6 +257,7 @@ void session_ended() {
 }
 
 void finalizing() {
+  trace.finish();
   if (profile.active && profile.started && !has_aborted) write_rank_file(Ending::finalizing);
 }
 
@@ -261,6 +271,8 @@ void aborting() {
   has_aborted = true;
   end(Ending::aborted);
 }
+
+void forget_types() { trace.forget_types(); }
 
 void forget_groups() {
   if (profile.active && profile.started) profile.peers.forget_groups();

@@ -48,12 +48,12 @@ void find_into(Result& function, const char* name) {
   function = reinterpret_cast<Result>(find_next(name));
 }
 
-[[maybe_unused]] void* variable(const char* name) {
+}  // namespace
+
+void* variable(const char* name) {
   void* address = dlsym(RTLD_DEFAULT, name);
   return address != nullptr ? address : find_next(name);
 }
-
-}  // namespace
 
 void* find_next(const char* name) {
   void* symbol = dlsym(RTLD_NEXT, name);
@@ -96,10 +96,16 @@ void MpiLibrary::find() {
   find_into(initialized, "PMPI_Initialized");
   find_into(query_thread, "PMPI_Query_thread");
   find_into(get_library_version, "PMPI_Get_library_version");
+  find_into(type_get_envelope, "PMPI_Type_get_envelope");
+  find_into(type_get_extent, "PMPI_Type_get_extent");
+  find_into(type_get_true_extent, "PMPI_Type_get_true_extent");
+  find_into(type_get_name, "PMPI_Type_get_name");
 #if defined(OPEN_MPI)
   find_into(communicator_from_fortran, "PMPI_Comm_f2c");
   find_into(datatype_from_fortran, "PMPI_Type_f2c");
   find_into(window_from_fortran, "PMPI_Win_f2c");
+  find_into(group_from_fortran, "PMPI_Group_f2c");
+  find_into(operation_from_fortran, "PMPI_Op_f2c");
   auto* null = static_cast<MPI_Request>(variable("ompi_request_null"));
   MPI_Fint (*request_to_fortran)(MPI_Request) = nullptr;
   find_into(request_to_fortran, "PMPI_Request_c2f");
@@ -108,15 +114,20 @@ void MpiLibrary::find() {
 #else
   null_request = fortran_null_request = key_of(MPI_REQUEST_NULL);
 #endif
-  fortran_in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");  // Open MPI; MPICH passes C's
+  // Of Open MPI; MPICH passes C's.
+  fortran_in_place = dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_");
+  fortran_status_ignore = dlsym(RTLD_DEFAULT, "mpi_fortran_status_ignore_");
+  fortran_statuses_ignore = dlsym(RTLD_DEFAULT, "mpi_fortran_statuses_ignore_");
 }
 
-MPI_Comm world_communicator() {
 #if defined(OPEN_MPI)
-  return static_cast<MPI_Comm>(variable("ompi_mpi_comm_world"));
+MPI_Comm world_communicator() { return static_cast<MPI_Comm>(variable("ompi_mpi_comm_world")); }
+MPI_Comm self_communicator() { return static_cast<MPI_Comm>(variable("ompi_mpi_comm_self")); }
+MPI_Comm null_communicator() { return static_cast<MPI_Comm>(variable("ompi_mpi_comm_null")); }
 #else
-  return MPI_COMM_WORLD;
+MPI_Comm world_communicator() { return MPI_COMM_WORLD; }
+MPI_Comm self_communicator() { return MPI_COMM_SELF; }
+MPI_Comm null_communicator() { return MPI_COMM_NULL; }
 #endif
-}
 
 }  // namespace commlens::profile

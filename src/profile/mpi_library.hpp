@@ -68,9 +68,17 @@ struct MpiLibrary {
   MPI_Comm (*communicator_from_fortran)(MPI_Fint);
   MPI_Datatype (*datatype_from_fortran)(MPI_Fint);
   MPI_Win (*window_from_fortran)(MPI_Fint);
+  MPI_Group (*group_from_fortran)(MPI_Fint);
+  MPI_Op (*operation_from_fortran)(MPI_Fint);
 #endif
+  int (*type_get_envelope)(MPI_Datatype, int*, int*, int*, int*);
+  int (*type_get_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
+  int (*type_get_true_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
+  int (*type_get_name)(MPI_Datatype, char*, int*);
   const void* fortran_in_place;  // null: no Fortran
-  std::uintptr_t null_request;   // MPI_REQUEST_NULL
+  const void* fortran_status_ignore;
+  const void* fortran_statuses_ignore;
+  std::uintptr_t null_request;  // MPI_REQUEST_NULL
   std::uintptr_t fortran_null_request;
 
   void find();
@@ -78,5 +86,9 @@ struct MpiLibrary {
 
 /// MPI_COMM_WORLD, in Open MPI the address of a variable of the library.
 MPI_Comm world_communicator();
+MPI_Comm self_communicator();
+MPI_Comm null_communicator();
+/// The address of a variable of the MPI library; null: there is none.
+void* variable(const char* name);
 
 }  // namespace commlens::profile

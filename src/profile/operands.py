@@ -10,18 +10,38 @@ _AMOUNT = re.compile(r"(?P<kind>\w+)\((?P<count>\w+),(?P<type>\w+)(?:,(?P<extent
 class Binding:
     """How a wrapper reads its arguments. In C they are the values."""
 
+    first_index = 0  # of an array
+
     def value(self, name: str) -> str:
         return name
 
     def counts(self, name: str) -> str:
         return name
 
+    def addresses(self, name: str) -> str:
+        """An array of MPI_Aint."""
+        return name
+
     def handle(self, name: str) -> str:
         return name
+
+    def handle_at(self, name: str) -> str:
+        """What a pointer to a handle points to."""
+        return f"*{name}"
+
+    def address(self, name: str) -> str:
+        """Of a handle."""
+        return f"&{name}"
+
+    def result(self, name: str) -> str:
+        """A number that the function has set."""
+        return f"*{name}"
 
 
 class FortranBinding(Binding):
     """All arguments are addresses."""
+
+    first_index = 1
 
     def value(self, name: str) -> str:
         return f"*static_cast<const MPI_Fint*>({name})"
@@ -29,8 +49,14 @@ class FortranBinding(Binding):
     def counts(self, name: str) -> str:
         return f"static_cast<const MPI_Fint*>({name})"
 
+    def addresses(self, name: str) -> str:
+        return f"static_cast<const MPI_Aint*>({name})"
+
     def handle(self, name: str) -> str:
         return f"FortranHandles{{{name}}}"
+
+    handle_at = address = handle
+    result = value
 
 
 def count_bytes(roles: dict[str, str], binding: Binding) -> str:

@@ -68,6 +68,7 @@ void finalizing();
 void finalized();
 void aborting();
 void forget_groups();  // MPI may reuse a freed handle
+void forget_types();
 }  // namespace hook
 
 /// Writes the rank's file, if it can be written. Async-signal-safe.
@@ -119,6 +120,9 @@ class Call {
     if (call_site_ != nullptr) count_call_site();
     if (thread_->open_regions > 0) profile.regions.add(*thread_, function_, ticks_);
   }
+  /// The time at which it returned, and how long it took.
+  [[nodiscard]] std::uint64_t end_ticks() const { return start_ + ticks_; }
+  [[nodiscard]] std::uint64_t ticks() const { return ticks_; }
   /// Whether the calling thread is within a call.
   [[nodiscard]] static bool is_open() { return depth_ > 0; }
   /// Whether MPI can be queried about the arguments.

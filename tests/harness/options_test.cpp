@@ -109,16 +109,16 @@ TEST(Choices, AreVariantsWhereThereAreSeveral) {
   EXPECT_EQ(refusal([&] { option.parse("both"); }), "--layout both: write tall or wide or round or all");
 }
 
-TEST(Trace, IsNoParameterOfTheRecord) {
+TEST(Timeline, IsNoParameterOfTheRecord) {
   OptionSet options;
   std::string file;
-  EXPECT_EQ(options.trace(), "") << "a benchmark without a timeline has no such option";
-  auto& option = options.add_trace(file);
-  option.parse("trace.json");
-  EXPECT_EQ(options.trace(), "trace.json");
+  EXPECT_EQ(options.timeline(), "") << "a benchmark without a timeline has no such option";
+  auto& option = options.add_timeline(file);
+  option.parse("timeline.json");
+  EXPECT_EQ(options.timeline(), "timeline.json");
   EXPECT_TRUE(options.parameters().empty());
   EXPECT_TRUE(options.declarations().empty());
-  EXPECT_EQ(refusal([&] { option.parse(""); }), "--trace '': name a file");
+  EXPECT_EQ(refusal([&] { option.parse(""); }), "--timeline '': name a file");
 }
 
 // ---- a benchmark's cases ----

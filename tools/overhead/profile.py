@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Overhead of `commlens profile` per call, and the memory that it adds to a rank.
+"""Overhead of `commlens profile`, and of its --trace, per call; and the memory that they add to a rank.
 
     tools/overhead/profile.py [--calls 10000000] [--turns 5] [--compiler mpicc] [--out FILE]
 
-Ten million small calls of each kind (calls.c) with and without the profiler, interleaved: the
-median over the turns of each side, and the median of the turns' differences. The library is
-chosen as `commlens profile` does.
+Ten million small calls of each kind (calls.c) without the profiler, with it, and with a trace,
+interleaved: the median over the turns of each side, and the median of the turns' differences. The
+library is chosen as `commlens profile` does.
 """
 
 from __future__ import annotations
@@ -50,16 +50,23 @@ def main() -> None:
         run([options.compiler, "-O3", "-o", program, HERE / "calls.c"])
         watched = [sys.executable, "-c", WATCH, str(program), str(options.calls)]
         alone = [*options.launch.split(), *watched]
-        profile = [sys.executable, "-m", "commlens", "profile", "--out", folder, "--"]
-        sides = {"alone": partial(cost, alone), "profiled": partial(cost, [*profile, *alone])}
+        profile = [sys.executable, "-m", "commlens", "profile", "--out", folder]
+        trace = ["--trace", f"{folder}/calls.clt"]
+        sides = {
+            "alone": partial(cost, alone),
+            "profiled": partial(cost, [*profile, "--", *alone]),
+            "traced": partial(cost, [*profile, *trace, "--", *alone]),
+        }
         turns = list(take_turns(options.turns, sides))
-    print(f"{'':>16} {'alone':>10} {'profiled':>10} {'added':>10}   ({options.turns} turns)")
+    columns = [*sides, "added", "by_trace"]
+    print(" ".join(f"{name:>10}" for name in columns), f"({options.turns} turns)")
     rows = []
     for name in turns[0]["alone"]:
         medians = {side: median(turn[side][name] for turn in turns) for side in sides}
         added = median(turn["profiled"][name] - turn["alone"][name] for turn in turns)
-        rows.append({"metric": name, **medians, "added": added})
-        print(f"{name:>16} {medians['alone']:>10.1f} {medians['profiled']:>10.1f} {added:>10.1f}")
+        by_trace = median(turn["traced"][name] - turn["profiled"][name] for turn in turns)
+        rows.append({"metric": name, **medians, "added": added, "by_trace": by_trace})
+        print(" ".join(f"{rows[-1][column]:>10.1f}" for column in columns), name)
     result = {"launch": options.launch, "calls": options.calls, "turns": options.turns}
     write(options.out, {**result, "rows": rows})
 

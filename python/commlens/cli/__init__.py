@@ -21,11 +21,13 @@ _COMMANDS = {  # the module and the name in it, and what the list of commands sa
     "list": ("list.list_", "Show the benchmarks, the suites and published results."),
     "plot": ("records.plot", "Draw records against size or number of ranks."),
     "profile": ("profile.profile", "Run an MPI program and show where its time goes."),
+    "replay": ("replay.replay", "Execute the trace of a program, without the program."),
     "report": ("records.report", "Write a report of records."),
     "run": ("run.run", "Run benchmarks, or a suite of them, on several ranks."),
     "show": ("records.show", "Show records as tables, and what stands out."),
     "sites": ("sites.sites", "Show the machines that jobs can be submitted on."),
     "submit": ("sites.submit_", "Submit a job on a site and show its records."),
+    "trace": ("trace.trace", "Show and check the trace of a program's calls."),
     "tune": ("tune.tune", "Find faster settings of the libraries."),
 }
 

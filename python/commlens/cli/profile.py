@@ -39,6 +39,13 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     help='Time the regions between MPI_Pcontrol(1, "name") and MPI_Pcontrol(-1, "name"), or '
     "MPI_Pcontrol(N) and MPI_Pcontrol(-N).",
 )
+@click.option(
+    "--trace",
+    type=option.path,
+    metavar="FILE",
+    help="Also write the sequence of the MPI calls, with their parameters and times, to this file; "
+    "`commlens trace` shows what is in it.",
+)
 @option.all_functions
 @option.reference
 @click.option(
@@ -62,6 +69,7 @@ def profile(
     call_depth: int | None,
     waiting: bool,
     regions: bool,
+    trace: Path | None,
     every: bool,
     reference: str | None,
     with_plot: bool | None,
@@ -78,6 +86,7 @@ def profile(
     Examples:
       commlens profile -- mpirun -n 4 ./program
       commlens profile --callsites --out profiles -- srun -n 64 ./program input.txt
+      commlens profile --trace program.clt -- mpirun -n 4 ./program
     """
     from commlens.profile import run as profiling
     from commlens.render.profile_tables import profile_things
@@ -86,7 +95,10 @@ def profile(
 
     beside = published_profile(reference) if reference else None
     options = profiling.ProfileOptions(
-        call_depth=call_depth or int(callsites), with_waiting=waiting, with_regions=regions
+        call_depth=call_depth or int(callsites),
+        with_waiting=waiting,
+        with_regions=regions,
+        trace=trace,
     )
     outcome = profiling.run(program, out, options)
     for number, record in enumerate(outcome.profiles):
@@ -100,4 +112,6 @@ def profile(
 
             for picture in plot_beside(outcome.profiles, outcome.file):
                 echo(f"picture:  {picture}")
+    for path in outcome.traces:
+        echo(f"trace:    {path}")
     context.exit(outcome.status)

@@ -69,11 +69,11 @@ class Session:
                 raise CommlensError("--record '': name a file")
             if name and not self.settings.dry_run:
                 RecordFile.of_user(Path(name), self.settings.out)
-            if trace := entry.options.text("trace"):
-                outputs.check(Path(trace), outputs.TIMELINE, "--trace")
-                if name and Path(trace).resolve() == Path(name).resolve():
+            if timeline := entry.options.text("timeline"):
+                outputs.check(Path(timeline), outputs.TIMELINE, "--timeline")
+                if name and Path(timeline).resolve() == Path(name).resolve():
                     raise CommlensError(
-                        f"--trace {trace}: it is the file of --record; name another one"
+                        f"--timeline {timeline}: it is the file of --record; name another one"
                     )
         jobs = resolve(entries, self.native, self.launcher.allocation)
         for job in jobs:

@@ -34,6 +34,7 @@ _OURS = (  # that the command, the native program and the profiler read
     "COMMLENS_PROFILE_LIBRARY",
     "COMMLENS_PROFILE_OUT",
     "COMMLENS_PROFILE_REGIONS",
+    "COMMLENS_PROFILE_TRACE",
     "COMMLENS_PROFILE_WAITING",
 )
 

@@ -16,12 +16,15 @@ from pathlib import Path
 
 import msgspec
 
+from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, reason, say
 from commlens.base.outputs import reserve
 from commlens.jobs import process
 from commlens.model.profile import Profile
 from commlens.profile import program as profile_program
 from commlens.profile.jobs import Left, collect, losses, profiles
+from commlens.profile.traces.collect import KIND as TRACE
+from commlens.profile.traces.collect import write_traces
 
 _POLL_S = 0.05
 # Who signals a whole process group, as `timeout` does, has told the launcher too. A launcher that
@@ -38,6 +41,7 @@ class ProfileOptions:
     call_depth: int = 0  # of call sites; 0: none are recorded
     with_waiting: bool = False
     with_regions: bool = False
+    trace: Path | None = None  # the file of the calls
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,13 @@ class ProfiledRun:
     status: int  # the program's, from its launcher; Status.USAGE where the library refused it
     profiles: list[Profile] = field(default_factory=list)  # one for each job
     file: Path | None = None  # of the records
+    traces: list[Path] = field(default_factory=list)  # one for each job
 
 
 def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOptions()) -> ProfiledRun:
     """Runs the command to its end. Raises CommlensError if it cannot be profiled; it is not run."""
+    if options.trace is not None:
+        outputs.check(options.trace, TRACE, "--trace")
     command = profile_program.parse(words)
     names = [words[position] for position in command.programs]
     family = next(filter(None, map(profile_program.family, names)), "")
@@ -59,6 +66,7 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         settings = _settings(library.path, folder, options)
         status = _run(command.with_environment(settings), requests)
         left = collect(folder)
+        traces = [*write_traces(folder, left, options.trace)] if options.trace else []
     recorded = profiles(words, left, status)
     if left.refused:
         say(
@@ -70,8 +78,8 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
     elif not recorded:
         _explain_nothing(names[0], family, left)
     if not recorded:
-        return ProfiledRun(status)
-    return ProfiledRun(status, recorded, _write(out, recorded))
+        return ProfiledRun(status, traces=traces)
+    return ProfiledRun(status, recorded, _write(out, recorded), traces)
 
 
 def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str, str]:
@@ -82,6 +90,7 @@ def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str,
         **({"COMMLENS_PROFILE_CALLSITES": str(options.call_depth)} if options.call_depth else {}),
         **({"COMMLENS_PROFILE_WAITING": "1"} if options.with_waiting else {}),
         **({"COMMLENS_PROFILE_REGIONS": "1"} if options.with_regions else {}),
+        **({"COMMLENS_PROFILE_TRACE": "1"} if options.trace else {}),
     }
 
 

@@ -35,7 +35,7 @@ void FftOptions::describe(OptionSet& options) {
               "in one call; to one peer after the other; or so that packing and messages overlap");
   options.add("dtype", type, "type of an element; must be complex");
   options.add("grid-span", grid_span, "all coefficients; or those inside the cutoff sphere, along rays");
-  options.add_trace(trace);
+  options.add_timeline(timeline);
 }
 
 double FftOptions::points() const {

@@ -24,7 +24,7 @@ struct FftOptions {
   fft::Exchange exchange = fft::Exchange::alltoallv;
   DataType type = DataType::c128;
   fft::Span grid_span = fft::Span::full;
-  std::string trace;
+  std::string timeline;
   fft::Distribution distribution;  ///< made of the above by resolve()
 
   void describe(OptionSet& options);

@@ -48,7 +48,7 @@ void GatherScatterOptions::describe(OptionSet& options) {
       "one reduction of all shared ids, or over the host");
   options.add_flag("overlap", "no-overlap", overlap,
                    "hide the messages behind bp5's operator on the elements that touch no other rank");
-  options.add_trace(trace);
+  options.add_timeline(timeline);
 }
 
 void GatherScatterOptions::describe_random_ids(OptionSet& options) {

@@ -30,7 +30,7 @@ struct GatherScatterOptions {
   gather_scatter::Combine combine = gather_scatter::Combine::add;
   Choices<gather_scatter::Method> mode;
   bool overlap = false;
-  std::string trace;
+  std::string timeline;
   bool on_gpu = false;  ///< set by scale_to_memory()
 
   void describe(OptionSet& options);

@@ -46,7 +46,7 @@ void Options::describe(OptionSet& options) {
       "copy each block to the host; --no-copy: leave it on the device, where the last --depth are checked");
   options.add_flag("tune", "no-tune", tune,
                    "first let the BLAS time all algorithms that it has for each shape (cuBLAS 13.1)");
-  options.add_trace(trace);
+  options.add_timeline(timeline);
 }
 
 void Options::resolve(int /*ranks*/) const {

@@ -63,7 +63,7 @@ struct Options {
   bool overlap = true;
   bool copy = true;
   bool tune = false;
-  std::string trace;
+  std::string timeline;
 
   void describe(OptionSet& options);
   void resolve(int ranks) const;

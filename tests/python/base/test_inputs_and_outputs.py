@@ -89,7 +89,7 @@ def test_what_has_no_end_or_cannot_be_read_is_refused(
 
 OUTPUTS = [
     ("run", "latency", "--record"),
-    ("run", "latency", "--trace"),
+    ("run", "latency", "--timeline"),
     ("plot", "records.jsonl", "--out"),
     ("report", "records.jsonl", "--out"),
     ("report", "records.jsonl", "--format", "markdown", "--out"),
@@ -132,7 +132,7 @@ def test_what_commlens_wrote_is_replaced_but_no_input(commlens: Commlens) -> Non
         assert other.returncode == 2 and "a report is HTML, or Markdown" in other.stderr
         assert other.stderr.count("\n") == 1 and not Path("new.html").exists()
     assert "this command reads it" in commlens("report", "a.html", "--out", "a.html").stderr
-    both = commlens("run", "latency", "--record", "t.json", "--trace", "./t.json")
+    both = commlens("run", "latency", "--record", "t.json", "--timeline", "./t.json")
     assert both.returncode == 2 and "it is the file of --record" in both.stderr
 
 

@@ -114,10 +114,10 @@ def products_that_ended_before_the_reduction_before(record: Record) -> int:
 
 
 def test_the_trace_holds_every_case(tmp_path: Path) -> None:
-    words = "--block 8,16 --transport mpi,staged --batches 1 --no-ceilings --trace trace.json"
+    words = "--block 8,16 --transport mpi,staged --batches 1 --no-ceilings --timeline timeline.json"
     job = xtx(tmp_path, 2, SHAPE, words)
     assert job.status == 0, job
-    events = json.loads((tmp_path / "trace.json").read_text())["traceEvents"]
+    events = json.loads((tmp_path / "timeline.json").read_text())["traceEvents"]
     processes = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert processes == {
         f"{transport}, block {block}, rank {rank}"
@@ -130,17 +130,17 @@ def test_the_trace_holds_every_case(tmp_path: Path) -> None:
 
 
 def test_the_trace_names_the_block_also_where_it_was_not_given(tmp_path: Path) -> None:
-    job = xtx(tmp_path, 1, SHAPE, "--transport mpi --no-ceilings --trace trace.json")
+    job = xtx(tmp_path, 1, SHAPE, "--transport mpi --no-ceilings --timeline timeline.json")
     assert job.status == 0, job
-    assert '"mpi, block 6, rank 0"' in (tmp_path / "trace.json").read_text()
+    assert '"mpi, block 6, rank 0"' in (tmp_path / "timeline.json").read_text()
 
 
 def test_the_trace_may_not_be_the_file_of_records(tmp_path: Path) -> None:
     records = tmp_path / "records.jsonl"
     records.write_text("kept\n")
-    job = xtx(tmp_path, 2, SMALL, "--record", records, "--trace", f"{tmp_path}/./records.jsonl")
+    job = xtx(tmp_path, 2, SMALL, "--record", records, "--timeline", f"{tmp_path}/./records.jsonl")
     assert job.status == 2, job
-    assert "--trace" in job.message and "--record" in job.message, job
+    assert "--timeline" in job.message and "--record" in job.message, job
     assert records.read_text() == "kept\n"
 
 

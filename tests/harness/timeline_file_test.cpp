@@ -49,13 +49,13 @@ Json events(const std::string& kind) {
   return matching;
 }
 
-TEST(TraceFile, IsThereAndWholeBeforeTheFirstTimeline) {
-  const TraceFile file(path);
+TEST(TimelineFile, IsThereAndWholeBeforeTheFirstTimeline) {
+  const TimelineFile file(path);
   EXPECT_TRUE(written()["traceEvents"].empty());
 }
 
-TEST(TraceFile, HasAProcessARankAndATrackAStream) {
-  TraceFile file(path);
+TEST(TimelineFile, HasAProcessARankAndATrackAStream) {
+  TimelineFile file(path);
   file.add("ccl", two_ranks());
   const Json steps = events("X");
   ASSERT_EQ(steps.size(), 4U);
@@ -72,8 +72,8 @@ TEST(TraceFile, HasAProcessARankAndATrackAStream) {
   EXPECT_EQ(names, (std::vector<std::string>{"ccl, rank 0", "compute", "communication", "ccl, rank 1", "compute"}));
 }
 
-TEST(TraceFile, KeepsTheCasesOfAStartApart) {
-  TraceFile file(path);
+TEST(TimelineFile, KeepsTheCasesOfAStartApart) {
+  TimelineFile file(path);
   file.add("mpi", two_ranks());
   file.add("ccl", two_ranks());
   std::set<int> processes;
@@ -82,10 +82,10 @@ TEST(TraceFile, KeepsTheCasesOfAStartApart) {
   EXPECT_EQ(processes.size(), 4U);
 }
 
-TEST(TraceFile, SaysWhyItCannotBeWritten) {
+TEST(TimelineFile, SaysWhyItCannotBeWritten) {
   const std::string missing = testing::TempDir() + "no such folder/trace.json";
   try {
-    const TraceFile file(missing);
+    const TimelineFile file(missing);
     FAIL() << "there is no such folder";
   } catch (const Error& error) {
     EXPECT_EQ(error.what(), missing + " cannot be written: No such file or directory");

@@ -1,0 +1,39 @@
+"""`commlens replay`: executes the trace of a program, without the program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from commlens.cli import option
+
+
+@click.command(
+    context_settings={"ignore_unknown_options": True}, options_metavar="[OPTIONS OF run]"
+)
+@click.argument("file", type=option.path)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
+def replay(file: Path, words: tuple[str, ...]) -> None:
+    """Execute the MPI calls of a program from its trace, on as many ranks as the program had, and
+    measure how long they take. The program itself is not needed.
+
+    It is the benchmark `replay` of `commlens run`, whose options this command takes, too: --env,
+    --launches, --launcher, --memory. --gaps says what is done between the calls: `cpu`, to compute
+    for as long as the program's processor did; `wall`, to wait for as long as the program took;
+    `none`, communication alone. `commlens run replay --help` lists the rest.
+
+    \b
+    Examples:
+      commlens profile --trace program.clt -- mpirun -n 4 ./program
+      commlens replay program.clt
+      commlens replay program.clt --gaps none --env OMPI_MCA_btl=self,tcp --launches 5
+    """
+    from commlens.cli.run import run
+    from commlens.profile.traces import container
+
+    ranks = container.read(file).header.get("ranks")
+    has_ranks = any(word.partition("=")[0] in ("--ranks", "-n") for word in words)
+    more = [] if has_ranks or not isinstance(ranks, int) else ["--ranks", str(ranks)]
+    with run.make_context("run", ["replay", "--trace", str(file), *more, *words]) as context:
+        run.invoke(context)

@@ -1,0 +1,59 @@
+"""`commlens trace`: what is in the trace of a program."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from commlens.base.errors import Status
+from commlens.base.terminal import console, echo
+from commlens.cli import option
+
+_file = click.argument("file", type=option.path)
+
+
+@click.group()
+def trace() -> None:
+    """Show and check the trace of a program, which `commlens profile --trace` has written.
+
+    \b
+    Examples:
+      commlens profile --trace program.clt -- mpirun -n 4 ./program
+      commlens trace info program.clt
+    """
+
+
+@trace.command()
+@_file
+def info(file: Path) -> None:
+    """Show what is in a trace: ranks, calls, bytes, loops, and what a replay does not execute.
+
+    \b
+    Example:
+      commlens trace info program.clt
+    """
+    from commlens.profile.traces import container, summary
+    from commlens.render.terminal import print_things
+    from commlens.render.trace_tables import trace_things
+
+    content = container.read(file)
+    print_things(console(), trace_things(content, summary.summarize(content), file))
+
+
+@trace.command()
+@_file
+@click.pass_context
+def check(context: click.Context, file: Path) -> None:
+    """Say what is missing in a trace. The exit status is 1 where something is.
+
+    \b
+    Example:
+      commlens trace check program.clt
+    """
+    from commlens.profile.traces import container, summary
+
+    lines = [*summary.problems(container.read(file))]
+    for line in lines or ["whole"]:
+        echo(f"{file}: {line}")
+    context.exit(Status.FAILED if lines else Status.OK)

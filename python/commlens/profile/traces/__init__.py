@@ -1,0 +1,1 @@
+"""Traces of programs: the sequence of each rank's MPI calls (docs/trace.md)."""

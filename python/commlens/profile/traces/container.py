@@ -1,0 +1,258 @@
+"""Writes and reads the file of a trace (docs/trace.md)."""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+from commlens.base.errors import CommlensError
+from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node, Rank, Trace
+
+MARK = b"commlens trace 1\n"
+_HEAD = struct.Struct("<BII")
+_ITEMS = 10_000  # of a list in one block
+_DEEPEST = 64
+_TIMES = ("count", "gap", "cpu", "call", "longest_gap", "longest_call", "calls")
+Item = TypeVar("Item")
+
+
+class _Writer:
+    """The content of a block."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def number(self, value: int) -> None:
+        while value > 0x7F:
+            self.data.append(value & 0x7F | 0x80)
+            value >>= 7
+        self.data.append(value)
+
+    def signed(self, value: int) -> None:
+        self.number(2 * value if value >= 0 else -2 * value - 1)
+
+    def text(self, value: str) -> None:
+        coded = value.encode()
+        self.number(len(coded))
+        self.data += coded
+
+    def nodes(self, body: tuple[Node, ...]) -> None:
+        self.number(len(body))
+        for node in body:
+            if isinstance(node, Loop):
+                self.number(2 * node.count)
+                self.nodes(node.body)
+            else:
+                self.number(2 * node + 1)
+
+
+def written(trace: Trace) -> bytes:
+    """The content of the file."""
+    parts = [MARK, _block("H", lambda out: out.text(json.dumps(trace.header)))]
+    parts += _lists("F", trace.functions, _Writer.text)
+    parts += _lists("O", trace.operations, _Writer.text)
+    parts += _lists("T", trace.types, _write_type)
+    parts += _lists("A", trace.arrays, _write_array)
+    parts += _lists("E", trace.events, _write_event)
+    parts += [_block("B", lambda out, body=body: out.nodes(body)) for body in trace.bodies]
+    parts += [_block("R", lambda out, rank=rank: _write_rank(out, rank)) for rank in trace.ranks]
+    return b"".join(parts)
+
+
+def _block(letter: str, write: Callable[..., None]) -> bytes:
+    out = _Writer()
+    write(out)
+    return _HEAD.pack(ord(letter), len(out.data), zlib.crc32(out.data)) + bytes(out.data)
+
+
+def _lists(letter: str, items: list[Any], write: Callable[..., None]) -> Iterator[bytes]:
+    """Blocks of a list that continue each other."""
+
+    def content(out: _Writer, part: list[Any]) -> None:
+        out.number(len(part))
+        for item in part:
+            write(out, item)
+
+    for begin in range(0, len(items), _ITEMS):
+        part = items[begin : begin + _ITEMS]
+        yield _block(letter, lambda out, part=part: content(out, part))
+
+
+def _write_type(out: _Writer, kind: Datatype) -> None:
+    out.text(kind.name)
+    out.number(kind.size)
+    out.signed(kind.lower_bound)
+    out.number(kind.extent)
+    out.number(kind.pieces)
+
+
+def _write_array(out: _Writer, numbers: Iterable[int]) -> None:
+    listed = list(numbers)
+    out.number(len(listed))
+    for number in listed:
+        out.signed(number)
+
+
+def _write_event(out: _Writer, event: Event) -> None:
+    out.number(event.function)
+    _write_array(out, event.fields)
+
+
+def _write_rank(out: _Writer, rank: Rank) -> None:
+    out.number(rank.rank)
+    out.number(rank.body)
+    out.number(len(rank.times))
+    for times in rank.times:
+        for name in _TIMES:
+            out.number(getattr(times, name))
+
+
+class _Reader:
+    """The content of a block. Raises ValueError where it ends too early or is not as described."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            if self._at == len(self._data) or shift > 63:
+                raise ValueError("a number without an end")
+            byte = self._data[self._at]
+            self._at += 1
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+
+    def signed(self) -> int:
+        value = self.number()
+        return value >> 1 if value % 2 == 0 else -(value >> 1) - 1
+
+    def text(self) -> str:
+        length = self._length()
+        self._at += length
+        return self._data[self._at - length : self._at].decode()
+
+    def listed(self, read: Callable[[_Reader], Item]) -> list[Item]:
+        return [read(self) for _ in range(self._length())]
+
+    def nodes(self, depth: int = 0) -> tuple[Node, ...]:
+        if depth > _DEEPEST:
+            raise ValueError(f"loops deeper than {_DEEPEST}")
+        return tuple(self.listed(lambda own: own.node(depth)))
+
+    def node(self, depth: int) -> Node:
+        number = self.number()
+        if number % 2 == 1:
+            return number // 2
+        if number == 0:
+            raise ValueError("a loop without iterations")
+        return Loop(number // 2, self.nodes(depth + 1))
+
+    def end(self) -> None:
+        if self._at != len(self._data):
+            raise ValueError("a block that is too long")
+
+    def _length(self) -> int:
+        """Of what follows, an item of which takes a byte at least."""
+        length = self.number()
+        if length > len(self._data) - self._at:
+            raise ValueError("a list without an end")
+        return length
+
+
+def read(path: Path) -> Trace:
+    """The trace, as far as its blocks are whole: `header["cut"]` is true where the last one is not.
+    Raises CommlensError for a file that is none, or that was changed."""
+    data = path.read_bytes()
+    if not data.startswith(MARK):
+        raise CommlensError(f"{path}: not a trace (commlens profile --trace FILE makes one)")
+    trace, at = Trace(), len(MARK)
+    try:
+        while at + _HEAD.size <= len(data):
+            letter, length, check = _HEAD.unpack_from(data, at)
+            begin = at + _HEAD.size
+            if begin + length > len(data):
+                break
+            content = data[begin : begin + length]
+            if zlib.crc32(content) != check:
+                raise ValueError("a block that was changed")
+            _take(trace, chr(letter), _Reader(content))
+            at = begin + length
+        _check(trace)
+    except (ValueError, UnicodeDecodeError) as error:
+        raise CommlensError(f"{path}: not a whole trace: {error}") from None
+    if at != len(data):
+        trace.header["cut"] = True
+    return trace
+
+
+def _take(trace: Trace, letter: str, content: _Reader) -> None:
+    if letter == "H":
+        header = json.loads(content.text())
+        if not isinstance(header, dict):
+            raise ValueError("a header that is no object")
+        trace.header = header
+    elif letter == "F":
+        trace.functions += content.listed(_Reader.text)
+    elif letter == "O":
+        trace.operations += content.listed(_Reader.text)
+    elif letter == "T":
+        trace.types += content.listed(_read_type)
+    elif letter == "A":
+        trace.arrays += content.listed(lambda own: tuple(own.listed(_Reader.signed)))
+    elif letter == "E":
+        trace.events += content.listed(_read_event)
+    elif letter == "B":
+        trace.bodies.append(content.nodes())
+    elif letter == "R":
+        trace.ranks.append(_read_rank(content))
+    else:
+        raise ValueError(f"a block of type {letter!r}")
+    content.end()
+
+
+def _read_type(content: _Reader) -> Datatype:
+    return Datatype(
+        content.text(), content.number(), content.signed(), content.number(), content.number()
+    )
+
+
+def _read_event(content: _Reader) -> Event:
+    return Event(content.number(), tuple(content.listed(_Reader.signed)))
+
+
+def _read_rank(content: _Reader) -> Rank:
+    return Rank(
+        content.number(),
+        content.number(),
+        content.listed(lambda own: CallTimes(*(own.number() for _ in _TIMES))),
+    )
+
+
+def _check(trace: Trace) -> None:
+    """That numbers of functions, events and bodies exist, and each leaf has its times."""
+    if any(event.function >= len(trace.functions) for event in trace.events):
+        raise ValueError("an event of an unknown function")
+    counts = [_leaves(body, len(trace.events)) for body in trace.bodies]
+    for rank in trace.ranks:
+        if rank.body >= len(counts) or len(rank.times) != counts[rank.body]:
+            raise ValueError(f"rank {rank.rank} without its body or its times")
+
+
+def _leaves(body: tuple[Node, ...], events: int) -> int:
+    count = 0
+    for node in body:
+        if isinstance(node, Loop):
+            count += _leaves(node.body, events)
+        elif node < events:
+            count += 1
+        else:
+            raise ValueError("a body with an unknown event")
+    return count

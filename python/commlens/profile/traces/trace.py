@@ -1,0 +1,92 @@
+"""A trace in memory: what docs/trace.md says of the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Union
+
+
+@dataclass(frozen=True)
+class Datatype:
+    """A type of MPI, or one that the program has made."""
+
+    name: str  # of a type of MPI; else empty
+    size: int
+    lower_bound: int
+    extent: int
+    pieces: int  # contiguous pieces; 0: unknown
+
+
+@dataclass(frozen=True)
+class Event:
+    """A function and its fields, one for each letter of the function."""
+
+    function: int
+    fields: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What is executed several times."""
+
+    count: int
+    body: tuple[Node, ...]
+
+
+Node = Union[int, Loop]  # an event, by its number
+
+
+@dataclass(frozen=True)
+class CallTimes:
+    """Of the executions of one place; in ns."""
+
+    count: int
+    gap: int
+    cpu: int
+    call: int
+    longest_gap: int
+    longest_call: int
+    calls: int  # more than `count` for tests without result that follow each other
+
+
+@dataclass(frozen=True)
+class Rank:
+    """What a rank has done, and when."""
+
+    rank: int
+    body: int  # the number of its body
+    times: list[CallTimes]  # of the leaves of the body, in their order
+
+
+@dataclass
+class Trace:
+    """What is in a file. Numbers in it are places in these lists."""
+
+    header: dict[str, object] = field(default_factory=dict)
+    functions: list[str] = field(default_factory=list)  # name, a blank, letters of the fields
+    operations: list[str] = field(default_factory=list)
+    types: list[Datatype] = field(default_factory=list)
+    arrays: list[tuple[int, ...]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    bodies: list[tuple[Node, ...]] = field(default_factory=list)
+    ranks: list[Rank] = field(default_factory=list)
+
+
+def leaves(body: tuple[Node, ...]) -> Iterator[int]:
+    """The events of a body in their order, each place once."""
+    for node in body:
+        if isinstance(node, Loop):
+            yield from leaves(node.body)
+        else:
+            yield node
+
+
+def executed(body: tuple[Node, ...]) -> Iterator[int]:
+    """The events of a body as often as they are executed."""
+    for node in body:
+        if isinstance(node, Loop):
+            for _ in range(node.count):
+                yield from executed(node.body)
+        else:
+            yield node

@@ -1,0 +1,253 @@
+"""The trace of a program has the calls of its profile, folded; and its file is read whole, cut and
+changed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from commlens.base.errors import CommlensError
+from commlens.profile.traces import container
+from commlens.profile.traces.summary import calls_of, problems, summarize
+from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Rank, Trace, executed
+from conftest import Commlens
+from profile_helpers import Mpi
+
+COMMUNICATES = {
+    "point-to-point", "collective", "nonblocking collective", "persistent collective",
+    "neighbor collective", "RMA",
+}  # fmt: skip
+
+
+def traced(mpi: Mpi, *words: object, ranks: int = 2) -> tuple[Trace, dict[str, list[int]]]:
+    """Of a program: its trace, and by function the calls of each rank in its profile."""
+    run = mpi.profile(*words, ranks=ranks, options=("--trace", "traces/t.clt"))
+    assert run.status == 0, run.error
+    assert "trace:    traces/t.clt" in run.output
+    trace = container.read(Path("traces/t.clt"))
+    assert [*problems(trace)] == []
+    local = ("MPI_Get_", "MPI_Buffer_detach", "MPI_Test_cancelled")
+    functions = {
+        name: function["calls"]
+        for name, function in run.functions().items()
+        if function["group"] in COMMUNICATES and not name.startswith(local)
+    }
+    return trace, {**functions, "all": run.calls()}  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["counts.c", "patterns.c", "requests.c", "onesided.cpp", "fortran.f90", "fortran08.f90"],
+)
+def test_a_trace_has_the_calls_of_the_profile(source: str, mpi: Mpi) -> None:
+    ranks = 3 if source == "counts.c" else 2
+    trace, calls = traced(mpi, mpi.compile(source), ranks=ranks)
+    every: dict[str, list[int]] = calls.pop("all")  # type: ignore[assignment]
+    counted = [calls_of(trace, rank) for rank in trace.ranks]
+    assert [rank.rank for rank in trace.ranks] == list(range(ranks))
+    for name, expected in calls.items():
+        assert [own[name] for own in counted] == expected, name
+    for name in set().union(*counted):
+        assert [own[name] for own in counted] == every[name], name
+
+
+FIELDS = """
+#include <mpi.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, size, flag = 0, indices[2], done, from[4] = {0}, to[4] = {0};
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Request requests[2];
+  MPI_Comm half;
+  for (int step = 0; step < 40; ++step) {
+    MPI_Irecv(to, 2, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[1]);
+    MPI_Isend(from, 2, MPI_INT, 1 - rank, 5, MPI_COMM_WORLD, &requests[0]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  }
+  if (rank == 0) MPI_Send(from, 1, MPI_DOUBLE, 1, 6, MPI_COMM_WORLD);
+  else MPI_Recv(to, 1, MPI_DOUBLE, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? MPI_UNDEFINED : 3, 0, &half);
+  if (rank == 1) MPI_Allreduce(MPI_IN_PLACE, to, 3, MPI_FLOAT, MPI_MAX, half);
+  if (rank == 1) MPI_Comm_free(&half);
+  MPI_Send(from, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+  const int counts[2] = {1, 2}, places[2] = {4, 0};
+  MPI_Gatherv(from, rank + 1, MPI_INT, to, counts, places, MPI_INT, 1, MPI_COMM_WORLD);
+  for (int i = 0; i < 5; ++i) MPI_Iprobe(1 - rank, 99, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Isend(from, 1, MPI_INT, rank, 7, MPI_COMM_WORLD, &requests[0]);
+  MPI_Recv_init(to, 1, MPI_INT, rank, 7, MPI_COMM_WORLD, &requests[1]);
+  MPI_Start(&requests[1]);
+  MPI_Waitsome(2, requests, &done, indices, MPI_STATUSES_IGNORE);
+  MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+  MPI_Request_free(&requests[1]);
+  MPI_Finalize();
+}
+"""
+
+
+def named(trace: Trace, rank: int) -> list[tuple[str, tuple[int, ...]]]:
+    """The calls of a rank in their order."""
+    body = trace.bodies[trace.ranks[rank].body]
+    events = (trace.events[number] for number in executed(body))
+    return [(trace.functions[event.function].split(" ")[0], event.fields) for event in events]
+
+
+def test_the_fields_of_a_call(mpi: Mpi, tmp_path: Path) -> None:
+    source = tmp_path / "fields.c"
+    source.write_text(FIELDS)
+    trace, _ = traced(mpi, mpi.compile(str(source)))
+    assert len(trace.bodies[trace.ranks[0].body]) < 20, "forty steps are one loop"
+    types = [kind.name for kind in trace.types]
+    whole, real, single = (types.index(f"MPI_{name}") for name in ("INT", "DOUBLE", "FLOAT"))
+    for rank in (0, 1):
+        calls = named(trace, rank)
+        other = 1 - rank
+        for step in range(40):
+            slots = trace.arrays[calls[3 * step + 2][1][1]]
+            assert calls[3 * step : 3 * step + 2] == [
+                ("MPI_Irecv", (0, 2, whole, other, 5, 0, 0)),
+                ("MPI_Isend", (0, 2, whole, other, 5, 0, 1)),
+            ]
+            assert slots == (1, 0)
+        rest = dict(calls[120:])
+        assert rest["MPI_Comm_split"] == ((0, -1, 0, -1) if rank == 0 else (0, 3, 0, 2))
+        assert ("MPI_Send", (0, 0, whole, -1, 0, 0)) in calls
+        if rank == 1:
+            assert rest["MPI_Recv"] == (0, 1, real, 0, 6, 0)
+            largest = trace.operations.index("MPI_MAX")
+            assert rest["MPI_Allreduce"] == (1, 0, 3, single, largest, 2)
+            assert rest["MPI_Comm_free"] == (2,)
+        gathered = rest["MPI_Gatherv"]
+        assert gathered[:4] == (0, rank + 1, whole, 0)
+        if rank == 1:
+            assert [trace.arrays[number] for number in gathered[4:6]] == [(1, 2), (4, 0)]
+        else:
+            assert gathered[4:7] == (-1, -1, -1), "no root: MPI does not read them"
+        assert rest["MPI_Iprobe"] == (other, 99, 0, 0)
+        assert rest["MPI_Start"] == (1,) and rest["MPI_Request_free"] == (1,)
+    probes = next(own for own in summarize(trace).functions if own.name == "MPI_Iprobe")
+    assert probes.calls == 10 and sum(name == "MPI_Iprobe" for name, _ in named(trace, 0)) == 1
+
+
+KILLED = """
+#include <mpi.h>
+#include <signal.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank, value = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int step = 0; step < 100; ++step) MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  raise(SIGKILL);
+}
+"""
+
+
+def test_ranks_that_are_killed_leave_their_traces(mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "killed.c").write_text(KILLED)
+    program = mpi.compile(str(tmp_path / "killed.c"))
+    run = mpi.profile(program, options=("--trace", "t.clt"))
+    assert run.status != 0
+    trace = container.read(Path("t.clt"))
+    assert "did not come to MPI_Finalize" in run.error
+    assert len(trace.ranks) == 2
+    for rank in trace.ranks:
+        assert calls_of(trace, rank)["MPI_Bcast"] == 100
+
+
+def sample() -> Trace:
+    """Two ranks, one of which has its own body."""
+    times = CallTimes(6, 100, 90, 3000, 40, 900, 6)
+    body = (0, Loop(3, (1, Loop(2, (0, 2)))), 2)
+    return Trace(
+        header={"ranks": 2, "mpi": "Open MPI 5.0.7", "complete": True, "dropped": [0, 0]},
+        functions=["MPI_Send bnTrtc", "MPI_Recv bnTrtc", "MPI_Alltoallv baaTbaaTc"],
+        operations=["MPI_SUM", "user"],
+        types=[Datatype("MPI_INT", 4, 0, 4, 1), Datatype("", 24, -8, 40, 0)],
+        arrays=[(1, 2, -3), (), (2**40,)],
+        events=[
+            Event(0, (0, 10, 0, 1, 5, 0)),
+            Event(1, (0, 10, 1, -1, -1, 0)),
+            Event(2, (0, 0, 1, 0, 0, 0, 1, 1, 0)),
+        ],
+        bodies=[body, (1,)],
+        ranks=[Rank(0, 0, [times] * 5), Rank(1, 1, [times])],
+    )
+
+
+def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "t.clt").write_bytes(container.written(sample()))
+    assert container.read(tmp_path / "t.clt") == sample()
+
+
+def test_a_cut_file_has_its_whole_blocks(tmp_path: Path) -> None:
+    content = container.written(sample())
+    ranks = set()
+    for length in range(len(container.MARK), len(content)):
+        (tmp_path / "t.clt").write_bytes(content[:length])
+        trace = container.read(tmp_path / "t.clt")
+        ranks.add(len(trace.ranks))
+        if length < len(content) - 1 and len(trace.ranks) < 2:
+            assert trace.header.get("cut") or length in _ends(content)
+    assert ranks == {0, 1}
+
+
+def _ends(content: bytes) -> list[int]:
+    """Where blocks end."""
+    ends, at = [len(container.MARK)], len(container.MARK)
+    while at < len(content):
+        at += 9 + int.from_bytes(content[at + 1 : at + 5], "little")
+        ends.append(at)
+    return ends
+
+
+def test_a_changed_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    content = container.written(sample())
+    chance = random.Random(5)
+    for at in range(len(content)):
+        changed = bytearray(content)
+        changed[at] ^= 1 << chance.randrange(8)
+        (tmp_path / "t.clt").write_bytes(changed)
+        try:
+            assert container.read(tmp_path / "t.clt").header.get("cut"), at
+        except CommlensError as error:
+            assert "\n" not in str(error) and "t.clt" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"events": [Event(7, ())]}, "unknown function"),
+        ({"bodies": [(5,)], "ranks": []}, "unknown event"),
+        ({"ranks": [Rank(0, 0, [])]}, "without its body or its times"),
+    ],
+)
+def test_a_file_that_refers_to_nothing_is_refused(
+    change: dict[str, list[object]], said: str, tmp_path: Path
+) -> None:
+    trace = sample()
+    for name, value in change.items():
+        setattr(trace, name, value)
+    (tmp_path / "t.clt").write_bytes(container.written(trace))
+    with pytest.raises(CommlensError, match=said):
+        container.read(tmp_path / "t.clt")
+
+
+def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
+    file = tmp_path / "t.clt"
+    file.write_bytes(container.written(sample()))
+    info = commlens("trace", "info", file)
+    assert info.returncode == 0 and "36 calls at 6 places" in info.stdout, info
+    assert "12 messages between two ranks, 480 B" in info.stdout
+    checked = commlens("trace", "check", file)
+    assert (checked.returncode, checked.stdout) == (0, f"{file}: whole\n")
+    file.write_bytes(file.read_bytes()[:-1])
+    checked = commlens("trace", "check", file)
+    assert checked.returncode == 1
+    assert "1 of 2 ranks have no trace" in checked.stdout and "is cut" in checked.stdout
+    file.write_text("nothing of the kind")
+    refused = commlens("trace", "info", file)
+    assert refused.returncode == 2 and "not a trace" in refused.stderr

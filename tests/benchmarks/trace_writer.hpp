@@ -49,9 +49,9 @@ class TraceWriter {
 
   [[nodiscard]] std::string content() const {
     std::string content = "commlens trace 1\n";
-    content += block('H', "{\"ranks\":" + std::to_string(bodies_.size()) +
-                              ",\"mpi\":\"\",\"seconds\":1.5,\"complete\":" + (is_complete ? "true" : "false") +
-                              ",\"events\":[],\"dropped\":[],\"unit_ns\":1}");
+    content += block('H', text("{\"ranks\":" + std::to_string(bodies_.size()) +
+                               ",\"mpi\":\"\",\"seconds\":1.5,\"complete\":" + (is_complete ? "true" : "false") +
+                               ",\"events\":[],\"dropped\":[],\"unit_ns\":1}"));
     const auto add = [&](char kind, const std::vector<std::string>& items) { content += block(kind, list(items)); };
     add('F', functions_);
     add('O', operations_);

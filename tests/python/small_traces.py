@@ -39,7 +39,7 @@ def write_ring(path: Path, ranks: int) -> Path:
         "unit_ns": 1,
     }
     content = b"commlens trace 1\n"
-    content += _block("H", json.dumps(header).encode())
+    content += _block("H", _text(json.dumps(header)))
     content += _block("F", _list(_text(name) for name in functions))
     content += _block("O", _list([_text("MPI_SUM")]))
     content += _block("T", _list([_text("MPI_DOUBLE") + _numbers(8, 0, 8, 1)]))

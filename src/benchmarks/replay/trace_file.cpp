@@ -161,8 +161,8 @@ class TraceReader {
     if (kind != 'H' && !has_header_) throw Damage("the first block is no header");
     switch (kind) {
       case 'H':
-        read_header(block);
-        return;
+        read_header(reader.text());
+        break;
       case 'F':
       case 'O':
       case 'T':
@@ -182,8 +182,8 @@ class TraceReader {
     if (!reader.at_end()) throw Damage("there is more in it than its list");
   }
 
-  void read_header(std::string_view block) {
-    const auto json = json_in(block);
+  void read_header(const std::string& text) {
+    const auto json = json_in(text);
     if (has_header_ || !json || !json->is_object()) throw Damage("it is not the header");
     has_header_ = true;
     const auto ranks = json->find("ranks");

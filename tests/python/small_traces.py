@@ -50,7 +50,9 @@ def write_ring(path: Path, ranks: int) -> Path:
     for body in bodies:
         content += _block("B", body)
     for rank in range(ranks):
-        times = [_numbers(count, *[1000 * count] * 3, 1000, 1000, count) for count in (10, 10, 10, 1)]
+        times = [
+            _numbers(count, *[1000 * count] * 3, 1000, 1000, count) for count in (10, 10, 10, 1)
+        ]
         content += _block("R", _numbers(rank, rank) + _list(times))
     path.write_bytes(content)
     return path

@@ -17,6 +17,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from function_table import Function, Parameter
 
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
 _OF_MESSAGES = (
     "point-to-point",
     "collective",
@@ -26,9 +31,9 @@ _OF_MESSAGES = (
 )
 _SENDS = {"Send", "Bsend", "Rsend", "Ssend"}
 _RECEIVES = {"Recv", "Mrecv"}
-_OF_REQUESTS = (
+_OF_REQUESTS = _words(
     "Start Startall Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel"
-).split()
+)
 # Of the parameters of the functions on requests; others are results.
 _REQUEST_ROLES = {
     "request": "request",
@@ -47,11 +52,11 @@ _LAST_ROLES = {
     "Waitsome": "indices",
     "Testsome": "indices",
 }
-_COLLECTIVES = (
+_COLLECTIVES = _words(
     "barrier bcast gather scatter allgather alltoall reduce allreduce reduce_scatter "
     "reduce_scatter_block scan exscan neighbor_allgather neighbor_alltoall"
-).split()
-_TYPES = """
+)
+_TYPES = _words("""
 CHAR SIGNED_CHAR UNSIGNED_CHAR BYTE PACKED WCHAR SHORT UNSIGNED_SHORT INT UNSIGNED LONG
 UNSIGNED_LONG LONG_LONG LONG_LONG_INT UNSIGNED_LONG_LONG FLOAT DOUBLE LONG_DOUBLE C_BOOL INT8_T
 INT16_T INT32_T INT64_T UINT8_T UINT16_T UINT32_T UINT64_T AINT COUNT OFFSET C_COMPLEX
@@ -60,8 +65,8 @@ CXX_DOUBLE_COMPLEX CXX_LONG_DOUBLE_COMPLEX FLOAT_INT DOUBLE_INT LONG_INT 2INT SH
 LONG_DOUBLE_INT INTEGER REAL DOUBLE_PRECISION COMPLEX DOUBLE_COMPLEX LOGICAL CHARACTER 2REAL
 2DOUBLE_PRECISION 2INTEGER INTEGER1 INTEGER2 INTEGER4 INTEGER8 INTEGER16 REAL2 REAL4 REAL8 REAL16
 COMPLEX4 COMPLEX8 COMPLEX16 COMPLEX32 LOGICAL1 LOGICAL2 LOGICAL4 LOGICAL8
-""".split()
-_OPERATIONS = "MAX MIN SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC".split()
+""")
+_OPERATIONS = _words("MAX MIN SUM PROD LAND BAND LOR BOR LXOR BXOR MINLOC MAXLOC")
 
 
 @dataclass(frozen=True)
@@ -324,7 +329,7 @@ def generate(known: list[Replayed], declared: set[str]) -> str:
 def main() -> None:
     output, tables, *compiler = sys.argv[1:]
     sys.path.insert(0, tables)
-    from function_table import read_tables  # noqa: PLC0415: the folder is an argument
+    from function_table import read_tables  # its folder is an argument
 
     functions = read_tables(Path(tables) / "functions")
     known = [own for function in functions if (own := replayed(function)) is not None]

@@ -16,7 +16,7 @@ namespace commlens {
 /// made, so that all ranks number them alike: they run the same program.
 class Call {
  public:
-  static constexpr std::size_t most = 128;  ///< of a program
+  static constexpr std::size_t most = 512;  ///< of a program
 
   /// `text` follows "in" in a message of the watchdog: "MPI_Send", "waiting for a stream". Throws std::logic_error
   /// where a program has too many.

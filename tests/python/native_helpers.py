@@ -68,6 +68,7 @@ def _is_missing(program: Path) -> bool:
 OK, FAILED, USAGE, STALLED, NOTHING_RAN = range(5)
 TRANSPORTS = ("mpi", "staged", "ccl", "peer")
 # A small case of each benchmark that is not over sizes or takes long; of the others, 8 KiB.
+RING = Path(__file__).resolve().parent / "captured" / "ring-of-2-ranks.clt"
 SMALL = {
     "barrier": "--no-parts",
     "bp5": "--elements 2,2,2 --order 3 --iterations 5",
@@ -78,6 +79,7 @@ SMALL = {
     "fft": "--grid 16",
     "gather-scatter": "--elements 2,2,2 --order 3",
     "init": "--no-parts",
+    "replay": f"--trace {RING}",
     "threaded-latency": "--threads 1 --bytes 16K",  # more threads than cores take long
     "xtx": "--dofs 2000 --vectors 16 --block 8",
 }

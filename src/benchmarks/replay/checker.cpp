@@ -1,0 +1,148 @@
+#include "benchmarks/replay/checker.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/pattern.hpp"
+#include "transport/communicator.hpp"
+
+namespace commlens::replay {
+namespace {
+
+/// Of the message `number` from rank to rank, with so many bytes: one that arrives in part is another.
+std::uint64_t message_seed(std::uint64_t communicator, int from, int to, int tag, std::uint64_t number,
+                           std::size_t bytes) {
+  const auto ranks = (static_cast<std::uint64_t>(from) << 32U) | static_cast<std::uint32_t>(to);
+  return pattern::seed(communicator, ranks, pattern::seed(static_cast<std::uint64_t>(tag), number, bytes));
+}
+
+/// The side on which a message is to be sent lies.
+const Side& sent_side(const Arguments& call) {
+  return call.function->pattern == Pattern::sendrecv_replace ? call.receive : call.send;
+}
+
+bool sends_message(Pattern pattern) {
+  return pattern == Pattern::send || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
+}
+
+bool receives_message(Pattern pattern) {
+  return pattern == Pattern::receive || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
+}
+
+}  // namespace
+
+Block Checker::block(const Side& side, std::int64_t number) const {
+  Block block;
+  const auto index = static_cast<std::size_t>(number);
+  const std::size_t type = side.type_numbers.empty() ? side.type_number : side.type_numbers[index];
+  if (type == Side::no_type) return block;
+  const TraceType& known = trace_.types[type];
+  const auto apart = static_cast<std::size_t>(stride(known));
+  const auto count = static_cast<std::size_t>(side.has_counts ? side.wide_counts[index] : side.count);
+  std::size_t offset = index * count * apart;
+  if (side.has_counts) {
+    const auto place = static_cast<std::size_t>(side.wide_displacements[index]);
+    offset = side.type_numbers.empty() ? place * apart : place;
+  }
+  block.begin = static_cast<std::byte*>(side.data) + offset;
+  block.bytes = count * static_cast<std::size_t>(known.size);
+  block.size = std::max<std::size_t>(static_cast<std::size_t>(known.size), 1);
+  block.stride = std::max<std::size_t>(apart, 1);
+  return block;
+}
+
+Ticket Checker::begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes) {
+  Ticket ticket{.id = communicator.id, .shape = shape};
+  if (is_collective(call.function->pattern)) {
+    ticket.id = pattern::seed(communicator.id, ++communicator.collectives);
+  }
+  if (call.function->mode != Mode::persistent) fill(call, communicator, ticket, bytes);
+  return ticket;
+}
+
+void Checker::begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes) {
+  if (is_collective(call.function->pattern)) ticket.id = pattern::mix(ticket.id, 1);
+  fill(call, communicator, ticket, bytes);
+}
+
+void Checker::fill(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes) {
+  const Pattern pattern = call.function->pattern;
+  if (bytes.receive > 0) clear(stream_, call.receive.data, bytes.receive);
+  if (is_reduction(pattern)) {
+    fill_reduction(call, ticket);
+  } else if (is_collective(pattern)) {
+    fill_collective(call, ticket);
+  } else {
+    if (sends_message(pattern) && call.dest != MPI_PROC_NULL) fill_message(call, communicator, ticket);
+    if (receives_message(pattern)) expect_message(call, communicator, ticket);
+  }
+  stream_.wait();
+}
+
+void Checker::fill_message(const Arguments& call, const CommunicatorEntry& communicator, const Ticket& ticket) {
+  const Block sent = block(sent_side(call), 0);
+  const std::uint64_t number = sent_[{communicator.id, call.dest, call.send_tag}]++;
+  write(stream_, sent, message_seed(ticket.id, ticket.shape.rank, call.dest, call.send_tag, number, sent.bytes));
+}
+
+void Checker::expect_message(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket) {
+  ticket.is_checked = false;
+  ticket.source = call.source;
+  ticket.tag = call.receive_tag;
+  if (call.source == MPI_PROC_NULL) return;
+  if (call.source == MPI_ANY_SOURCE || call.receive_tag == MPI_ANY_TAG) communicator.is_unordered = true;
+  if (!is_ordered_ || communicator.is_unordered) {
+    ++unchecked_;
+    return;
+  }
+  ticket.is_checked = true;
+  ticket.before = received_[{communicator.id, call.source, call.receive_tag}]++;
+}
+
+Ticket Checker::matched(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape) {
+  Ticket ticket{.id = communicator.id, .shape = shape};
+  expect_message(call, communicator, ticket);
+  return ticket;
+}
+
+void Checker::begin_receive(const Arguments& call, const Need& bytes) {
+  if (bytes.receive > 0) clear(stream_, call.receive.data, bytes.receive);
+  stream_.wait();
+}
+
+void Checker::end(const Arguments& call, const Ticket& ticket, const MPI_Status& status) {
+  if (!ticket.is_checked) return;
+  const Pattern pattern = call.function->pattern;
+  if (is_reduction(pattern)) return end_reduction(call, ticket);
+  if (is_collective(pattern)) return end_collective(call, ticket);
+  if (receives_message(pattern) || pattern == Pattern::mrecv) end_message(call, ticket, status);
+}
+
+void Checker::end_message(const Arguments& call, const Ticket& ticket, const MPI_Status& status) {
+  int is_cancelled = 0;
+  CALL_MPI(PMPI_Test_cancelled, &status, &is_cancelled);
+  if (is_cancelled != 0) return;
+  MPI_Count bytes = 0;
+  CALL_MPI(PMPI_Get_elements_x, &status, MPI_BYTE, &bytes);
+  Block received = block(call.receive, 0);
+  const std::string from = fmt::format("the message from rank {} with tag {}", ticket.source, ticket.tag);
+  if (bytes < 0 || static_cast<std::size_t>(bytes) > received.bytes) {
+    return note(call, from, fmt::format("it has {} bytes, where {} are awaited", bytes, received.bytes));
+  }
+  received.bytes = static_cast<std::size_t>(bytes);
+  compare(call, from, received,
+          message_seed(ticket.id, ticket.source, ticket.shape.rank, ticket.tag, ticket.before, received.bytes));
+}
+
+void Checker::compare(const Arguments& call, const std::string& of, const Block& block, std::uint64_t seed) {
+  const Verdict verdict = expect(stream_, block, seed);
+  bytes_ += verdict.elements;
+  if (!verdict.error.empty()) note(call, of, verdict.error);
+}
+
+void Checker::note(const Arguments& call, const std::string& of, const std::string& problem) {
+  if (error_.empty()) error_ = fmt::format("{}, {}: {}", call.function->name, of, problem);
+}
+
+}  // namespace commlens::replay

@@ -1,0 +1,85 @@
+// Validates a replay: fills what is sent, and compares what is received.
+//
+// Messages between two ranks are told apart by communicator, ranks, tag and how many there were before, which both
+// sides know: MPI keeps the order of messages that match the same receives. Collectives are counted.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+
+#include "benchmarks/replay/communicators.hpp"
+#include "benchmarks/replay/contents.hpp"
+#include "benchmarks/replay/function.hpp"
+#include "benchmarks/replay/program.hpp"
+#include "benchmarks/replay/reductions.hpp"
+#include "benchmarks/replay/trace.hpp"
+#include "device/device.hpp"
+
+namespace commlens::replay {
+
+/// What is known of a message or a collective, from when it begins to when it is complete.
+struct Ticket {
+  bool is_checked = false;   ///< once it is complete
+  std::uint64_t id = 0;      ///< of the collective, or of the communicator
+  std::uint64_t before = 0;  ///< of a message to be received: those of its channel before it
+  Shape shape;
+  // Of a message that was probed.
+  int source = MPI_PROC_NULL;
+  int tag = 0;
+};
+
+class Checker {
+ public:
+  /// `is_ordered`: the program cancels no request, so that it is known which message a receive gets.
+  Checker(const Trace& trace, device::Stream& stream, bool is_ordered)
+      : trace_(trace), stream_(stream), is_ordered_(is_ordered) {}
+
+  /// Before a call that communicates, or the first start of a persistent one: what is sent is filled, what is received
+  /// is cleared. Complete when it returns.
+  Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes);
+  /// Before another start of a persistent call.
+  void begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes);
+  /// A message is matched by a probe, and received by a later call, before which its place is cleared.
+  Ticket matched(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape);
+  void begin_receive(const Arguments& call, const Need& bytes);
+  /// After a call or the completion of its request.
+  void end(const Arguments& call, const Ticket& ticket, const MPI_Status& status);
+
+  /// The first that was wrong; empty: all is right.
+  [[nodiscard]] const std::string& error() const { return error_; }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }          ///< that were compared
+  [[nodiscard]] std::size_t unchecked() const { return unchecked_; }  ///< calls whose results are not known
+
+ private:
+  using Channel = std::tuple<std::uint64_t, int, int>;  ///< id of the communicator, the other rank, tag
+
+  void fill(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes);
+  void fill_message(const Arguments& call, const CommunicatorEntry& communicator, const Ticket& ticket);
+  void expect_message(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket);
+  void fill_collective(const Arguments& call, Ticket& ticket);
+  void fill_reduction(const Arguments& call, Ticket& ticket);
+  void end_message(const Arguments& call, const Ticket& ticket, const MPI_Status& status);
+  void end_collective(const Arguments& call, const Ticket& ticket);
+  void end_reduction(const Arguments& call, const Ticket& ticket);
+  void compare(const Arguments& call, const std::string& of, const Block& block, std::uint64_t seed);
+  void note(const Arguments& call, const std::string& of, const std::string& problem);
+  [[nodiscard]] Block block(const Side& side, std::int64_t number) const;
+  [[nodiscard]] std::optional<ExactReduction> exact(const Arguments& call) const;
+
+  const Trace& trace_;
+  device::Stream& stream_;
+  bool is_ordered_;
+  std::map<Channel, std::uint64_t> sent_;
+  std::map<Channel, std::uint64_t> received_;
+  std::string error_;
+  std::size_t bytes_ = 0;
+  std::size_t unchecked_ = 0;
+};
+
+}  // namespace commlens::replay

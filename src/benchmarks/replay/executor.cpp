@@ -1,0 +1,292 @@
+#include "benchmarks/replay/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/stopwatch.hpp"
+
+namespace commlens::replay {
+namespace {
+
+/// A region of the profile: what is in it is of the program that was recorded, and not of this one.
+class Region {
+ public:
+  Region() { MPI_Pcontrol(1, "replay"); }
+  Region(Region&&) = delete;
+  ~Region() { MPI_Pcontrol(-1, "replay"); }
+};
+
+bool has_flag(const Arguments& call) { return call.function->roles.back() == Role::flag; }
+
+}  // namespace
+
+Executor::Executor(Run& run, const Trace& trace, Program& program, Gaps gaps)
+    : run_(run),
+      trace_(trace),
+      program_(program),
+      gaps_(gaps),
+      handles_(trace),
+      communicators_(run.communicator(), program.communicators()),
+      memory_(run.buffer(std::max<std::size_t>(program.bytes(), 1))),
+      slots_(program.requests()),
+      messages_(program.messages()) {
+  for (const auto& call : program.calls()) handles_.complete(*call);
+  for (const Leaf& leaf : program.leaves()) {
+    const LeafTimes& times = leaf.times;
+    leaf_states_.push_back({.gap_ns = gaps_.mean_ns(times),
+                            .calls = times.count > 0 ? times.calls / times.count : 0,
+                            .remainder = times.count > 0 ? times.calls % times.count : 0});
+  }
+  const int* largest = nullptr;
+  int is_known = 0;
+  CALL_MPI(PMPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
+  largest_tag_ = is_known != 0 ? *largest : 32767;
+}
+
+Executor::~Executor() { release_requests(); }
+
+/// A trace of a program that was ended may leave requests behind. What they need is there until the run ends.
+void Executor::release_requests() {
+  for (Slot& slot : slots_) {
+    if (slot.handle != MPI_REQUEST_NULL) PMPI_Request_free(&slot.handle);
+    if (slot.freed != MPI_REQUEST_NULL) PMPI_Request_free(&slot.freed);
+    slot = {};
+  }
+  std::fill(messages_.begin(), messages_.end(), Message());
+  if (!is_attached_) return;
+  void* data = nullptr;
+  int bytes = 0;
+  PMPI_Buffer_detach(static_cast<void*>(&data), &bytes);
+  is_attached_ = false;
+}
+
+void Executor::prepare() {
+  release_requests();
+  communicators_.reset();
+  for (LeafState& state : leaf_states_) state.owed = 0;
+  totals_ = {.seconds_of = std::vector<double>(functions().size())};
+  gaps_.begin();
+}
+
+void Executor::execute() {
+  const Region region;
+  execute_nodes();
+}
+
+Verdict Executor::validate() {
+  prepare();
+  const auto& calls = program_.calls();
+  const bool cancels = std::any_of(calls.begin(), calls.end(),
+                                   [](const auto& call) { return call->function->pattern == Pattern::cancel; });
+  checker_.emplace(trace_, run_.stream(), !cancels);
+  const Totals measured = std::exchange(totals_, {.seconds_of = std::vector<double>(functions().size())});
+  execute_nodes();
+  for (Slot& slot : slots_) finish_freed(slot);
+  totals_ = measured;
+  unchecked_ = checker_->unchecked();
+  const Verdict verdict{.elements = checker_->bytes(), .error = checker_->error()};
+  checker_.reset();
+  return verdict;
+}
+
+void Executor::execute_nodes() {
+  auto& leaves = program_.leaves();
+  const auto& nodes = program_.nodes();
+  for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
+    const Leaf& leaf = leaves[node.leaf];
+    LeafState& state = leaf_states_[node.leaf];
+    Run::heartbeat();
+    if (!checker_) gaps_.pass(state.gap_ns);
+    if (leaf.call != nullptr) perform(*leaf.call, calls_of(state, leaf));
+  });
+}
+
+/// In sum what the leaf stands for, spread evenly over its executions.
+std::uint64_t Executor::calls_of(LeafState& state, const Leaf& leaf) const {
+  state.owed += state.remainder;
+  if (state.owed < leaf.times.count) return state.calls;
+  state.owed -= leaf.times.count;
+  return state.calls + 1;
+}
+
+void Executor::perform(Arguments& call, std::uint64_t calls) {
+  switch (call.function->pattern) {
+    case Pattern::probe:
+    case Pattern::mprobe:
+      return probe(call, calls);
+    case Pattern::mrecv:
+      return receive_matched(call);
+    case Pattern::buffer_attach:
+      return attach(call);
+    case Pattern::make_communicator:
+      return make_communicator(call);
+    case Pattern::free_communicator:
+      return free_communicator(call);
+    default:
+      return is_of_requests(call.function->pattern) ? perform_on_requests(call, calls) : transfer(call);
+  }
+}
+
+void Executor::set_places(Arguments& call, const Need& bytes) const {
+  const bool has_slot = call.function->mode != Mode::blocking && call.request >= 0;
+  const Buffers& buffers = has_slot ? program_.slot(call.request) : program_.scratch();
+  if (bytes.send > buffers.send.bytes || bytes.receive > buffers.receive.bytes) {
+    throw Error(fmt::format("{} needs more memory than was planned: its communicator is larger than in the program",
+                            call.function->name));
+  }
+  auto* const memory = memory_.as<std::byte>();
+  call.send.data = memory + buffers.send.begin;
+  call.receive.data = memory + buffers.receive.begin;
+}
+
+/// MPI reads one count for each rank or neighbor.
+void Executor::require_counts(const Arguments& call, const Shape& shape) {
+  const auto require = [&](const Side& side, std::int64_t blocks) {
+    if (std::cmp_greater_equal(side.wide_counts.size(), blocks)) return;
+    throw Error(fmt::format("{} has {} counts, where its communicator has {} ranks", call.function->name,
+                            side.wide_counts.size(), blocks));
+  };
+  const Pattern pattern = call.function->pattern;
+  if (call.send.has_counts && sends(call, shape)) require(call.send, blocks_to_send(pattern, shape));
+  if (!call.receive.has_counts) return;
+  if (pattern == Pattern::reduce_scatter) {
+    require(call.receive, shape.size);
+  } else if (receives(call, shape)) {
+    require(call.receive, blocks_to_receive(pattern, shape));
+  }
+}
+
+void Executor::transfer(Arguments& call) {
+  CommunicatorEntry& communicator = communicators_.at(call.communicator);
+  const Shape shape = communicators_.shape(communicator);
+  const Need bytes = need(call, trace_.types, shape);
+  require_counts(call, shape);
+  set_places(call, bytes);
+  Ticket ticket;
+  const bool makes_request = call.function->mode != Mode::blocking;
+  if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
+  if (checker_) ticket = checker_->begin(call, communicator, shape, bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status{};
+  call.communicator_handle = communicator.handle;
+  call.request_handle = &request;
+  call.status = checker_ ? &status : MPI_STATUS_IGNORE;
+  timed(call, [&] { return call.function->call(call); });
+  if (call.function->mode != Mode::persistent) {
+    totals_.bytes += static_cast<double>(counted_bytes(call, trace_.types, shape));
+  }
+  if (makes_request) {
+    remember(call, request, ticket);
+  } else if (checker_) {
+    checker_->end(call, ticket, status);
+  }
+}
+
+void Executor::receive_matched(Arguments& call) {
+  Message nobodys{.handle = MPI_MESSAGE_NO_PROC, .ticket = {}};
+  Message& message = call.message < 0 ? nobodys : messages_[static_cast<std::size_t>(call.message)];
+  if (message.handle == MPI_MESSAGE_NULL) {
+    throw Error(fmt::format("{} receives a message that no probe has matched", call.function->name));
+  }
+  const Need bytes = need(call, trace_.types, Shape());
+  set_places(call, bytes);
+  const bool makes_request = call.function->mode != Mode::blocking;
+  if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
+  if (checker_) checker_->begin_receive(call, bytes);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Status status{};
+  call.message_handle = &message.handle;
+  call.request_handle = &request;
+  call.status = checker_ ? &status : MPI_STATUS_IGNORE;
+  timed(call, [&] { return call.function->call(call); });
+  const Ticket ticket = std::exchange(message.ticket, {});
+  if (makes_request) {
+    remember(call, request, ticket);
+  } else if (checker_) {
+    checker_->end(call, ticket, status);
+  }
+}
+
+void Executor::probe(Arguments& call, std::uint64_t calls) {
+  CommunicatorEntry& communicator = communicators_.at(call.communicator);
+  const bool is_test = has_flag(call);
+  call.communicator_handle = communicator.handle;
+  call.status = MPI_STATUS_IGNORE;
+  if (is_test && call.flag == 0) return probe_without_result(call, calls);
+  const bool matches = call.function->pattern == Pattern::mprobe;
+  Message nobodys;
+  Message& message = call.message < 0 ? nobodys : messages_[static_cast<std::size_t>(call.message)];
+  call.message_handle = &message.handle;
+  call.called_flag = 0;
+  timed(call, [&] { return call.function->call(call); });
+  // MPI's own, so that a profiler does not count them.
+  while (is_test && call.called_flag == 0) {
+    const int status =
+        matches ? PMPI_Improbe(call.source, call.receive_tag, communicator.handle, &call.called_flag, &message.handle,
+                               MPI_STATUS_IGNORE)
+                : PMPI_Iprobe(call.source, call.receive_tag, communicator.handle, &call.called_flag, MPI_STATUS_IGNORE);
+    transport::check_mpi(status, call.function->name.data());
+  }
+  if (matches && checker_) message.ticket = checker_->matched(call, communicator, communicators_.shape(communicator));
+}
+
+/// With a tag that no message has: an MPI_Improbe must not match one before its time.
+void Executor::probe_without_result(Arguments& call, std::uint64_t calls) {
+  MPI_Message message = MPI_MESSAGE_NULL;
+  call.message_handle = &message;
+  const bool matches = call.function->pattern == Pattern::mprobe && call.source != MPI_PROC_NULL;
+  const int tag = matches ? std::exchange(call.receive_tag, largest_tag_) : call.receive_tag;
+  for (std::uint64_t i = 0; i < calls; ++i) timed(call, [&] { return call.function->call(call); });
+  call.receive_tag = tag;
+}
+
+/// In memory of the host: MPI copies messages there itself.
+void Executor::attach(const Arguments& call) {
+  if (is_attached_) {
+    void* data = nullptr;
+    int bytes = 0;
+    CALL_MPI(PMPI_Buffer_detach, static_cast<void*>(&data), &bytes);
+  }
+  attached_.resize(static_cast<std::size_t>(std::max(call.number(0), 0)) + 1);
+  is_attached_ = true;
+  timed(call, [&] { return MPI_Buffer_attach(attached_.data(), std::max(call.number(0), 0)); });
+}
+
+void Executor::make_communicator(Arguments& call) {
+  call.communicator_handle = communicators_.at(call.communicator).handle;
+  call.second_handle = communicators_.handle(call.second_communicator);
+  const std::string_view name = call.function->name;
+  if (name == "MPI_Cart_sub") {
+    int dimensions = 0;
+    CALL_MPI(PMPI_Cartdim_get, call.communicator_handle, &dimensions);
+    if (std::cmp_less(call.arrays[0].size(), dimensions)) throw Error("MPI_Cart_sub: an array is too short");
+  }
+  CommunicatorEntry none;
+  CommunicatorEntry& made = call.made_communicator < 0 ? none : communicators_.place(call.made_communicator);
+  const bool has_group =
+      std::find(call.function->roles.begin(), call.function->roles.end(), Role::group) != call.function->roles.end();
+  if (has_group) call.group_handle = communicators_.group_of(call.group);
+  MPI_Request request = MPI_REQUEST_NULL;
+  call.request_handle = &request;
+  call.made_handle = &made.handle;
+  timed(call, [&] { return call.function->call(call); });
+  if (has_group) CALL_MPI(PMPI_Group_free, &call.group_handle);
+  if (call.function->mode == Mode::blocking && (made.handle != MPI_COMM_NULL) != (call.made_communicator >= 0)) {
+    throw Error(fmt::format("{} gives this rank {} communicator, unlike in the program: are as many ranks on a node?",
+                            name, made.handle != MPI_COMM_NULL ? "a" : "no"));
+  }
+  communicators_.made(call, made, checker_.has_value());
+  if (call.function->mode == Mode::nonblocking) remember(call, request, {});
+}
+
+void Executor::free_communicator(Arguments& call) {
+  if (call.communicator < 2) throw Error(fmt::format("{} of a communicator that MPI has made", call.function->name));
+  CommunicatorEntry& communicator = communicators_.at(call.communicator);
+  call.made_handle = &communicator.handle;
+  timed(call, [&] { return call.function->call(call); });
+}
+
+}  // namespace commlens::replay

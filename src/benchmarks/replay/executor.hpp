@@ -1,0 +1,143 @@
+// Executes a rank's part of a trace with MPI.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "benchmarks/replay/checker.hpp"
+#include "benchmarks/replay/communicators.hpp"
+#include "benchmarks/replay/function.hpp"
+#include "benchmarks/replay/gaps.hpp"
+#include "benchmarks/replay/handles.hpp"
+#include "benchmarks/replay/program.hpp"
+#include "benchmarks/replay/trace.hpp"
+#include "harness/measurement.hpp"
+#include "harness/run.hpp"
+
+namespace commlens::replay {
+
+/// Of one execution of the trace, on this rank.
+struct Totals {
+  double call_s = 0;  ///< in calls of MPI
+  double calls = 0;
+  double bytes = 0;                ///< that calls send, as the profile counts them
+  std::vector<double> seconds_of;  ///< in each function
+};
+
+class Executor {
+ public:
+  /// Takes the memory of the program from the run.
+  Executor(Run& run, const Trace& trace, Program& program, Gaps gaps);
+  Executor(Executor&&) = delete;
+  ~Executor();
+
+  /// Collective: as at the begin of the program.
+  void prepare();
+  /// Collective, once after prepare(): the calls of the trace, with the gaps between them.
+  void execute();
+  /// Collective: the same once more, without gaps; what is received is compared.
+  Verdict validate();
+
+  [[nodiscard]] const Totals& totals() const { return totals_; }
+  [[nodiscard]] std::size_t unchecked() const { return unchecked_; }  ///< calls that validate() could not check
+
+ private:
+  /// A request of the program.
+  struct Slot {
+    MPI_Request handle = MPI_REQUEST_NULL;
+    Arguments* call = nullptr;
+    bool is_persistent = false;
+    bool is_active = false;
+    Ticket ticket;
+    /// Freed by the program while active, and kept where messages are validated: its place is still in use.
+    MPI_Request freed = MPI_REQUEST_NULL;
+  };
+  struct Message {
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    Ticket ticket;
+  };
+  struct LeafState {
+    double gap_ns = 0;
+    std::uint64_t calls = 0;      ///< of each execution
+    std::uint64_t remainder = 0;  ///< calls beyond, of all executions
+    std::uint64_t owed = 0;       ///< of the remainder, times the executions
+  };
+
+  void execute_nodes();
+  [[nodiscard]] std::uint64_t calls_of(LeafState& state, const Leaf& leaf) const;
+  void perform(Arguments& call, std::uint64_t calls);
+  /// Times `action`, a call of the function, and throws Error where MPI says that it failed.
+  template <class Action>
+  void timed(const Arguments& call, const Action& action);
+
+  void transfer(Arguments& call);
+  void set_places(Arguments& call, const Need& bytes) const;
+  static void require_counts(const Arguments& call, const Shape& shape);
+  void receive_matched(Arguments& call);
+  void probe(Arguments& call, std::uint64_t calls);
+  void probe_without_result(Arguments& call, std::uint64_t calls);
+  void attach(const Arguments& call);
+  void make_communicator(Arguments& call);
+  void free_communicator(Arguments& call);
+
+  // Of requests.
+  void perform_on_requests(Arguments& call, std::uint64_t calls);
+  void remember(Arguments& call, MPI_Request handle, Ticket ticket);
+  [[nodiscard]] Slot* slot(std::int64_t number);
+  void start(const Arguments& call);
+  void wait(const Arguments& call);
+  void test(const Arguments& call, std::uint64_t calls);
+  void wait_all(const Arguments& call);
+  void test_all(const Arguments& call, std::uint64_t calls);
+  void some(const Arguments& call, std::uint64_t calls);
+  void any(const Arguments& call, std::uint64_t calls);
+  void free_request(const Arguments& call);
+  void cancel(const Arguments& call);
+  static void finish_freed(Slot& slot);
+  void completed(Slot& slot, const MPI_Status& status);
+  /// Those of the call; `masked`: only those that the trace says complete.
+  void gather(const Arguments& call, bool masked);
+  void scatter(const Arguments& call, std::size_t index);
+  [[nodiscard]] bool is_named(const Arguments& call, std::size_t index) const;
+  void release_requests();
+
+  Run& run_;
+  const Trace& trace_;
+  Program& program_;
+  GapLoop gaps_;
+  Handles handles_;
+  Communicators communicators_;
+  device::Buffer memory_;
+  std::vector<Slot> slots_;
+  std::vector<Message> messages_;
+  std::vector<LeafState> leaf_states_;
+  std::vector<std::byte> attached_;  ///< of MPI_Buffer_attach
+  bool is_attached_ = false;
+  std::optional<Checker> checker_;
+  Totals totals_;
+  std::size_t unchecked_ = 0;
+  int largest_tag_ = 0;
+  // Arguments of calls on several requests.
+  std::vector<MPI_Request> requests_;
+  std::vector<MPI_Status> statuses_;
+  std::vector<int> indices_;
+};
+
+template <class Action>
+void Executor::timed(const Arguments& call, const Action& action) {
+  const InCall in_call(call.function->activity);
+  const Stopwatch stopwatch;
+  const int status = action();
+  const double seconds = stopwatch.seconds();
+  totals_.call_s += seconds;
+  totals_.calls += 1;
+  totals_.seconds_of[static_cast<std::size_t>(call.function - functions().data())] += seconds;
+  if (status != MPI_SUCCESS) transport::fail_mpi(status, call.function->name.data());
+}
+
+}  // namespace commlens::replay

@@ -1,0 +1,68 @@
+#include "benchmarks/replay/gaps.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "harness/run.hpp"
+
+namespace commlens::replay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double ns_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::nano>(Clock::now() - begin).count();
+}
+
+/// Each step needs the one before, so that their time is the same wherever the loop is compiled into.
+void do_steps(std::uint64_t steps) {
+  std::uint64_t state = 1;
+  for (std::uint64_t i = 0; i < steps; ++i) {
+    state ^= state << 13U;
+    state ^= state >> 7U;
+    state ^= state << 17U;
+    asm volatile("" : "+r"(state));  // the result is not used: without this there would be no loop
+  }
+}
+
+}  // namespace
+
+BusyLoop::BusyLoop() {
+  constexpr std::uint64_t steps = 100'000;
+  constexpr int tries = 20;  // the fastest is one that nobody interrupted
+  double fastest_ns = 0;
+  for (int i = 0; i < tries; ++i) {
+    const auto begin = Clock::now();
+    do_steps(steps);
+    const double ns = ns_since(begin);
+    fastest_ns = i == 0 ? ns : std::min(fastest_ns, ns);
+  }
+  steps_per_ns_ = static_cast<double>(steps) / std::max(fastest_ns, 1.0);
+}
+
+void BusyLoop::work(double ns) const { do_steps(static_cast<std::uint64_t>(ns * steps_per_ns_)); }
+
+void BusyLoop::wait(double ns) {
+  const auto begin = Clock::now();
+  while (ns_since(begin) < ns) continue;
+}
+
+double GapLoop::mean_ns(const LeafTimes& times) const {
+  if (kind_ == Gaps::none || times.count == 0) return 0;
+  const std::uint64_t sum = kind_ == Gaps::cpu ? times.gap_cpu_ns : times.gap_ns;
+  return static_cast<double>(sum) / static_cast<double>(times.count);
+}
+
+/// In pieces, after each of which the watchdog is told: a gap may be longer than its patience.
+void GapLoop::pay() {
+  constexpr double piece_ns = 1e9;
+  while (owed_ns_ > 0) {
+    const double ns = std::min(owed_ns_, piece_ns);
+    kind_ == Gaps::cpu ? loop_.work(ns) : BusyLoop::wait(ns);
+    owed_ns_ -= ns;
+    Run::heartbeat();
+  }
+}
+
+}  // namespace commlens::replay

@@ -1,0 +1,52 @@
+// What a replay does between two calls: as long as the program took, nothing that communicates.
+#pragma once
+
+#include "base/enum_names.hpp"
+#include "benchmarks/replay/trace.hpp"
+
+namespace commlens::replay {
+
+/// cpu: a calibrated loop of the processor's time, wall: the time itself, none: nothing.
+enum class Gaps { cpu, wall, none };
+ENUM_NAMES(Gaps, {cpu, "cpu"}, {wall, "wall"}, {none, "none"});
+
+/// Keeps this thread's processor busy.
+class BusyLoop {
+ public:
+  /// Measures how fast the processor is, for some milliseconds.
+  BusyLoop();
+
+  /// So many nanoseconds of the processor's time, however long it takes.
+  void work(double ns) const;
+  /// Until so many nanoseconds are over.
+  static void wait(double ns);
+
+ private:
+  double steps_per_ns_ = 1;
+};
+
+/// The gaps before the calls of one rank. Those that are shorter than a loop can be are saved up.
+class GapLoop {
+ public:
+  explicit GapLoop(Gaps kind) : kind_(kind) {}
+
+  /// Of a leaf, before each of its executions.
+  [[nodiscard]] double mean_ns(const LeafTimes& times) const;
+  void pass(double ns) {
+    owed_ns_ += ns;
+    if (owed_ns_ >= shortest_ns) pay();
+  }
+  /// Nothing is saved up.
+  void begin() { owed_ns_ = 0; }
+
+ private:
+  static constexpr double shortest_ns = 500;
+
+  void pay();
+
+  Gaps kind_;
+  BusyLoop loop_;
+  double owed_ns_ = 0;
+};
+
+}  // namespace commlens::replay

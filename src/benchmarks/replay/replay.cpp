@@ -1,0 +1,121 @@
+// Executes the MPI calls of a program from its trace (docs/trace.md), on as many ranks and without the program.
+//
+// It has no ceiling: what bounds a program is the way in which its ranks wait for each other, not the rate of a link.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "benchmarks/replay/executor.hpp"
+#include "benchmarks/replay/options.hpp"
+#include "benchmarks/replay/program.hpp"
+#include "harness/benchmark.hpp"
+
+namespace commlens::replay {
+namespace {
+
+using measure::time_s;
+
+constexpr Fact communication_s{"communication_s", unit::s,
+                               "mean over the ranks of the time in MPI calls of the trace, in one replay"};
+constexpr Fact communication_share{"communication_share", unit::none, "communication_s over the time of a replay"};
+constexpr Fact recorded_s{"recorded_s", unit::s, "time of the program that was recorded"};
+constexpr Fact recorded_communication_s{"recorded_communication_s", unit::s,
+                                        "mean over the ranks of the program's time in the calls of the trace"};
+constexpr Fact not_replayed_share{"not_replayed_share", unit::none,
+                                  "share of recorded_communication_s in calls that are not replayed"};
+constexpr Fact calls{"calls", unit::none, "MPI calls of a replay, of all ranks"};
+constexpr Fact sent_bytes{"sent_bytes", unit::bytes,
+                          "bytes that the calls of all ranks send, as `commlens profile` counts them"};
+constexpr Fact unchecked_calls{"unchecked_calls", unit::none,
+                               "calls of all ranks whose results validation does not know: with wildcards that the "
+                               "trace has left, of neighbors and of intercommunicators, reductions of pairs, of "
+                               "complex numbers and by operations of the program's own"};
+
+/// Of the replays that are samples, on this rank.
+class Samples {
+ public:
+  void add(const Totals& totals) { call_s_.push_back(totals.call_s); }
+  /// Of the last `count`: those before were to warm up.
+  [[nodiscard]] double mean_call_s(std::size_t count) const {
+    const std::size_t first = call_s_.size() - std::min(count, call_s_.size());
+    double sum = 0;
+    for (std::size_t i = first; i < call_s_.size(); ++i) sum += call_s_[i];
+    return sum / static_cast<double>(std::max<std::size_t>(call_s_.size() - first, 1));
+  }
+
+ private:
+  std::vector<double> call_s_;
+};
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return values.empty() ? 0 : sum / static_cast<double>(values.size());
+}
+
+void add_facts(Run& run, const Options& options, const Executor& executor, const Samples& samples) {
+  const auto& communicator = run.communicator();
+  const double seconds = mean(run.samples());
+  const double in_calls = communicator.sum_of_reals(samples.mean_call_s(run.samples().size())) / run.ranks();
+  run.fact(communication_s, in_calls);
+  if (seconds > 0) run.fact(communication_share, in_calls / seconds);
+  run.fact(recorded_s, options.trace().seconds);
+  run.fact(recorded_communication_s, mean(options.recorded().call_s_of_rank));
+  run.fact(not_replayed_share, options.not_replayed());
+  run.fact(calls, communicator.sum_of_reals(executor.totals().calls));
+  run.fact(sent_bytes, communicator.sum_of_reals(executor.totals().bytes));
+  run.fact(unchecked_calls, communicator.sum_of_reals(static_cast<double>(executor.unchecked())));
+}
+
+/// The seconds of the last replay in each function, by rank.
+void add_series(Run& run, const Executor& executor) {
+  std::vector<double> most = executor.totals().seconds_of;
+  run.communicator().maximum(most);
+  for (std::size_t i = 0; i < most.size(); ++i) {
+    if (most[i] == 0) continue;
+    std::vector<double> of_rank(static_cast<std::size_t>(run.ranks()));
+    of_rank[static_cast<std::size_t>(run.rank())] = executor.totals().seconds_of[i];
+    run.communicator().maximum(of_rank);
+    run.series(std::string(functions()[i].name) + "_s", std::move(of_rank));
+  }
+}
+
+void replay(Run& run, const Options& options) {
+  if (run.transport_name() != "mpi") throw Unsupported("a trace is replayed with MPI itself: use --transport mpi");
+  Program program(options.trace(), static_cast<std::size_t>(run.rank()));
+  Executor executor(run, options.trace(), program, options.gaps);
+  Samples samples;
+  bool is_validated = false;
+  run.measure({.operation = "replay",
+               .reset = [&](std::size_t) { executor.prepare(); },
+               .operate =
+                   [&] {
+                     executor.execute();
+                     samples.add(executor.totals());
+                   },
+               .verify =
+                   [&](std::size_t) {  // all replays are alike: one is enough
+                     return std::exchange(is_validated, true) ? Verdict{} : executor.validate();
+                   },
+               .operations_per_reset = 1,
+               .repetition = {.timing = measure::Timing::each, .repeat = 5, .warmup = 1, .batches = 1},
+               .metrics = {time_s()}});
+  add_facts(run, options, executor, samples);
+  add_series(run, executor);
+  if (options.not_replayed() > 0) {
+    run.report(fmt::format("{:.1f}% of the program's MPI time was in calls that are not replayed, most of it in {}",
+                           100 * options.not_replayed(), options.recorded().not_replayed));
+  }
+  if (options.trace().cut) run.report("the trace was cut: it ends within a block");
+}
+
+BENCHMARK("replay", "the MPI calls of a program, from its trace, with the time between them", replay, Options,
+          .metrics = {time_s},
+          .facts = {communication_s, communication_share, recorded_s, recorded_communication_s, not_replayed_share,
+                    calls, sent_bytes, unchecked_calls});
+
+}  // namespace
+}  // namespace commlens::replay

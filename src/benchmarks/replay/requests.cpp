@@ -1,0 +1,250 @@
+// The calls of a trace that start, complete and free requests.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "benchmarks/replay/executor.hpp"
+
+namespace commlens::replay {
+
+Executor::Slot* Executor::slot(std::int64_t number) {
+  return number < 0 ? nullptr : &slots_[static_cast<std::size_t>(number)];
+}
+
+/// The place of a request that the program has freed while it was active is in use until MPI has completed it.
+void Executor::finish_freed(Slot& slot) {
+  if (slot.freed == MPI_REQUEST_NULL) return;
+  CALL_MPI(PMPI_Wait, &slot.freed, MPI_STATUS_IGNORE);
+  if (slot.freed != MPI_REQUEST_NULL) CALL_MPI(PMPI_Request_free, &slot.freed);  // a persistent one
+}
+
+/// MPI libraries differ in where they make no request, such as for a message to nobody.
+void Executor::remember(Arguments& call, MPI_Request handle, Ticket ticket) {
+  Slot* const made = slot(call.request);
+  if (made == nullptr) {
+    if (handle != MPI_REQUEST_NULL) CALL_MPI(PMPI_Wait, &handle, MPI_STATUS_IGNORE);
+    return;
+  }
+  if (made->handle != MPI_REQUEST_NULL) {
+    throw Error(fmt::format("{} uses a request that is not complete", call.function->name));
+  }
+  const bool is_persistent = call.function->mode == Mode::persistent;
+  *made = {.handle = handle,
+           .call = &call,
+           .is_persistent = is_persistent,
+           .is_active = !is_persistent,
+           .ticket = std::move(ticket),
+           .freed = made->freed};
+}
+
+void Executor::completed(Slot& slot, const MPI_Status& status) {
+  if (!slot.is_active) return;
+  slot.is_active = false;
+  if (checker_) checker_->end(*slot.call, slot.ticket, status);
+}
+
+bool Executor::is_named(const Arguments& call, std::size_t index) const {
+  const auto number = static_cast<std::int64_t>(index);
+  return call.index == number || std::find(call.indices.begin(), call.indices.end(), number) != call.indices.end();
+}
+
+void Executor::gather(const Arguments& call, bool masked) {
+  requests_.clear();
+  for (std::size_t index = 0; index < call.requests.size(); ++index) {
+    const Slot* const own = slot(call.requests[index]);
+    const bool takes_part = own != nullptr && (!masked || is_named(call, index));
+    requests_.push_back(takes_part ? own->handle : MPI_REQUEST_NULL);
+  }
+  statuses_.resize(requests_.size());
+  indices_.resize(requests_.size());
+}
+
+void Executor::scatter(const Arguments& call, std::size_t index) {
+  if (Slot* const own = slot(call.requests[index])) own->handle = requests_[index];
+}
+
+void Executor::perform_on_requests(Arguments& call, std::uint64_t calls) {
+  switch (call.function->pattern) {
+    case Pattern::start:
+    case Pattern::startall:
+      return start(call);
+    case Pattern::wait:
+      return wait(call);
+    case Pattern::test:
+      return test(call, calls);
+    case Pattern::waitall:
+      return wait_all(call);
+    case Pattern::testall:
+      return test_all(call, calls);
+    case Pattern::waitany:
+    case Pattern::testany:
+      return any(call, calls);
+    case Pattern::waitsome:
+    case Pattern::testsome:
+      return some(call, calls);
+    case Pattern::request_free:
+      return free_request(call);
+    default:
+      return cancel(call);
+  }
+}
+
+void Executor::start(const Arguments& call) {
+  const bool is_one = call.function->pattern == Pattern::start;
+  const std::vector<std::int64_t> one{call.request};
+  requests_.clear();
+  for (const std::int64_t number : is_one ? one : call.requests) {
+    Slot* const own = slot(number);
+    if (own == nullptr || !own->is_persistent || own->handle == MPI_REQUEST_NULL) {
+      throw Error(fmt::format("{} of a request that is not persistent", call.function->name));
+    }
+    CommunicatorEntry& communicator = communicators_.at(own->call->communicator);
+    const Shape& shape = communicators_.shape(communicator);
+    if (checker_) {
+      checker_->begin_again(*own->call, communicator, own->ticket, need(*own->call, trace_.types, shape));
+    }
+    totals_.bytes += static_cast<double>(counted_bytes(*own->call, trace_.types, shape));
+    own->is_active = true;
+    requests_.push_back(own->handle);
+  }
+  timed(call, [&] {
+    return is_one ? MPI_Start(requests_.data()) : MPI_Startall(static_cast<int>(requests_.size()), requests_.data());
+  });
+  for (std::size_t i = 0; !is_one && i < requests_.size(); ++i) scatter(call, i);
+  if (is_one) slot(call.request)->handle = requests_.front();
+}
+
+void Executor::wait(const Arguments& call) {
+  MPI_Request none = MPI_REQUEST_NULL;
+  Slot* const own = slot(call.request);
+  MPI_Status status{};
+  timed(call, [&] { return MPI_Wait(own == nullptr ? &none : &own->handle, checker_ ? &status : MPI_STATUS_IGNORE); });
+  if (own != nullptr) completed(*own, status);
+}
+
+/// A test that completes earlier than in the program leaves no request: those after it return at once.
+void Executor::test(const Arguments& call, std::uint64_t calls) {
+  MPI_Request none = MPI_REQUEST_NULL;
+  Slot* const own = slot(call.request);
+  MPI_Request& request = own == nullptr ? none : own->handle;
+  MPI_Status status{};
+  MPI_Status* const wanted = checker_ ? &status : MPI_STATUS_IGNORE;
+  int is_complete = 0;
+  const auto complete = [&] {
+    if (is_complete != 0 && own != nullptr) completed(*own, status);
+  };
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    timed(call, [&] { return MPI_Test(&request, &is_complete, wanted); });
+    complete();
+  }
+  while (call.flag != 0 && is_complete == 0) CALL_MPI(PMPI_Test, &request, &is_complete, wanted);
+  complete();
+}
+
+void Executor::wait_all(const Arguments& call) {
+  gather(call, false);
+  timed(call, [&] {
+    return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(),
+                       checker_ ? statuses_.data() : MPI_STATUSES_IGNORE);
+  });
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    scatter(call, i);
+    if (Slot* const own = slot(call.requests[i])) completed(*own, statuses_[i]);
+  }
+}
+
+void Executor::test_all(const Arguments& call, std::uint64_t calls) {
+  gather(call, false);
+  const auto count = static_cast<int>(requests_.size());
+  MPI_Status* const wanted = checker_ ? statuses_.data() : MPI_STATUSES_IGNORE;
+  int is_complete = 0;
+  const auto complete = [&] {
+    for (std::size_t i = 0; is_complete != 0 && i < requests_.size(); ++i) {
+      scatter(call, i);
+      if (Slot* const own = slot(call.requests[i])) completed(*own, statuses_[i]);
+    }
+  };
+  for (std::uint64_t i = 0; i < calls; ++i) {
+    timed(call, [&] { return MPI_Testall(count, requests_.data(), &is_complete, wanted); });
+    complete();
+  }
+  while (call.flag != 0 && is_complete == 0) CALL_MPI(PMPI_Testall, count, requests_.data(), &is_complete, wanted);
+  complete();
+}
+
+void Executor::any(const Arguments& call, std::uint64_t calls) {
+  const bool waits = call.function->pattern == Pattern::waitany;
+  gather(call, waits || call.index >= 0);
+  const auto count = static_cast<int>(requests_.size());
+  int index = MPI_UNDEFINED;
+  int is_complete = 0;
+  MPI_Status status{};
+  MPI_Status* const wanted = checker_ ? &status : MPI_STATUS_IGNORE;
+  const auto complete = [&] {
+    if (index == MPI_UNDEFINED || (!waits && is_complete == 0)) return;
+    scatter(call, static_cast<std::size_t>(index));
+    if (Slot* const own = slot(call.requests[static_cast<std::size_t>(index)])) completed(*own, status);
+  };
+  for (std::uint64_t i = 0; i < (waits ? 1 : calls); ++i) {
+    timed(call, [&] {
+      return waits ? MPI_Waitany(count, requests_.data(), &index, wanted)
+                   : MPI_Testany(count, requests_.data(), &index, &is_complete, wanted);
+    });
+    complete();
+  }
+  while (!waits && call.index >= 0 && is_complete == 0) {
+    CALL_MPI(PMPI_Testany, count, requests_.data(), &index, &is_complete, wanted);
+  }
+  complete();
+}
+
+void Executor::some(const Arguments& call, std::uint64_t calls) {
+  const bool waits = call.function->pattern == Pattern::waitsome;
+  gather(call, waits || !call.indices.empty());
+  const auto count = static_cast<int>(requests_.size());
+  MPI_Status* const wanted = checker_ ? statuses_.data() : MPI_STATUSES_IGNORE;
+  int done = 0;
+  std::size_t complete = 0;
+  const auto complete_some = [&] {
+    for (int i = 0; done != MPI_UNDEFINED && i < done; ++i) {
+      const auto index = static_cast<std::size_t>(indices_[static_cast<std::size_t>(i)]);
+      scatter(call, index);
+      if (Slot* const own = slot(call.requests[index])) completed(*own, statuses_[static_cast<std::size_t>(i)]);
+      ++complete;
+    }
+  };
+  for (std::uint64_t i = 0; i < (waits ? 1 : calls); ++i) {
+    timed(call, [&] {
+      return waits ? MPI_Waitsome(count, requests_.data(), &done, indices_.data(), wanted)
+                   : MPI_Testsome(count, requests_.data(), &done, indices_.data(), wanted);
+    });
+    complete_some();
+  }
+  // Until as many are complete as in the program, or none is left that is not.
+  while (done != MPI_UNDEFINED && complete < call.indices.size()) {
+    CALL_MPI(PMPI_Waitsome, count, requests_.data(), &done, indices_.data(), wanted);
+    complete_some();
+  }
+}
+
+void Executor::free_request(const Arguments& call) {
+  Slot* const own = slot(call.request);
+  if (own == nullptr || own->handle == MPI_REQUEST_NULL) return;  // it has completed before
+  if (checker_ && own->is_active) {
+    own->freed = std::exchange(own->handle, MPI_REQUEST_NULL);
+    own->is_active = false;
+    return;
+  }
+  timed(call, [&] { return MPI_Request_free(&own->handle); });
+  own->is_active = false;
+}
+
+void Executor::cancel(const Arguments& call) {
+  Slot* const own = slot(call.request);
+  if (own == nullptr || own->handle == MPI_REQUEST_NULL) return;
+  timed(call, [&] { return MPI_Cancel(&own->handle); });
+}
+
+}  // namespace commlens::replay

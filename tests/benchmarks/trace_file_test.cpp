@@ -1,0 +1,161 @@
+// Reading traces: whole ones, cut ones, and damaged ones, of which nothing worse than a sentence may come.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include "benchmarks/replay/program.hpp"
+#include "benchmarks/replay/trace.hpp"
+#include "trace_writer.hpp"
+
+namespace commlens::replay {
+namespace {
+
+/// Of two ranks, with calls of each kind.
+std::string sample() {
+  TraceWriter trace(2);
+  const auto real = trace.type("MPI_DOUBLE", 8);
+  const auto row = trace.type("", 24, 800);
+  const auto sum = trace.operation("MPI_SUM");
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    const auto other = static_cast<std::int64_t>(1 - rank);
+    trace.rank(rank);
+    trace.loop(1000, [&] {
+      trace.call("MPI_Irecv bnTrtcQ", {0, 100, real, other, 3, 0, 0});
+      trace.loop(3, [&] { trace.call("MPI_Test qf", {0, 0}, 7); });
+      trace.call("MPI_Isend bnTrtcQ", {0, 4, row, other, 3, 0, 1});
+      trace.call("MPI_Waitall ns", {2, trace.array({0, 1})});
+    });
+    trace.call("MPI_Comm_split cknC", {0, 1, 0, 2});
+    trace.call("MPI_Cart_create cnaanC", {2, 1, trace.array({2}), trace.array({0}), 0, 3});
+    trace.call("MPI_Neighbor_alltoall bnTbnTc", {0, 5, real, 0, 5, real, 3});
+    trace.call("MPI_Alltoallv baaTbaaTc", {0, trace.array({5, 6}), trace.array({0, 5}), real, 0, trace.array({5, 6}),
+                                           trace.array({0, 5}), real, 2});
+    trace.call("MPI_Allreduce bbnToc", {1, 0, 10, real, sum, 0});
+    trace.call("MPI_Put", {});
+    trace.call("MPI_Comm_free F", {3});
+    trace.call("MPI_Comm_create cgC", {0, trace.array({0, 1}), 3});
+  }
+  return trace.content();
+}
+
+/// All that happens to a trace before MPI is called; the sentence that refuses it.
+std::string problem_of(const std::string& content) {
+  try {
+    const Trace trace = parse_trace(content, "a.clt");
+    recorded(trace);
+    for (std::size_t rank = 0; rank < trace.ranks; ++rank) Program(trace, rank);
+  } catch (const TraceError& error) {
+    EXPECT_NE(std::string(error.what()), "");
+    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TraceFile, IsRead) {
+  const Trace trace = parse_trace(sample(), "a.clt");
+  EXPECT_EQ(trace.ranks, 2);
+  EXPECT_EQ(trace.seconds, 1.5);
+  EXPECT_TRUE(trace.complete);
+  EXPECT_FALSE(trace.cut);
+  EXPECT_EQ(trace.types.at(1).extent, 800);
+  const Body& body = trace.body(1);
+  EXPECT_EQ(body.executions.at(1), 3000);
+  EXPECT_EQ(trace.times(1).at(1).calls, 21000);
+  std::size_t executions = 0;
+  const auto* const first = body.nodes.data();
+  for_each_execution(first, first + body.nodes.size(), [&](const Node&) { ++executions; });
+  EXPECT_EQ(executions, 1000 * 6 + 8);
+}
+
+TEST(TraceFile, TellsWhatIsNotReplayed) {
+  const Recorded sums = recorded(parse_trace(sample(), "a.clt"));
+  EXPECT_EQ(sums.not_replayed, "MPI_Put");
+  EXPECT_DOUBLE_EQ(sums.not_replayed_s, 2e-6);
+  EXPECT_DOUBLE_EQ(sums.calls, 2 * (1000 * 24 + 8));
+}
+
+TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {
+  const Trace trace = parse_trace(sample(), "a.clt");
+  Program program(trace, 0);
+  EXPECT_EQ(program.slot(0).receive.bytes, 800);
+  EXPECT_EQ(program.slot(1).send.bytes, 3 * 800 + 24);
+  EXPECT_EQ(program.scratch().send.bytes, 11 * 8);
+  EXPECT_EQ(program.scratch().receive.bytes, 11 * 8);
+}
+
+TEST(TraceFile, ChecksumIsThatOfZlib) { EXPECT_EQ(crc32("123456789", 9), 0xCBF43926U); }
+
+TEST(TraceFile, SaysWhatIsWrong) {
+  EXPECT_EQ(problem_of(""), "a.clt: it is not a trace (`commlens profile --trace` writes one)");
+  EXPECT_EQ(problem_of("commlens trace 2\n"), "a.clt: it is a trace of another version: this program reads version 1");
+  const std::string whole = sample();
+  EXPECT_EQ(problem_of(whole.substr(0, whole.size() - 1)),
+            "a.clt: rank 1 of 2 left no trace, so that the others would wait for it (the file ends within a block: it "
+            "was cut)");
+}
+
+TEST(TraceFile, OfAnyLengthIsRefusedOrRead) {
+  const std::string whole = sample();
+  EXPECT_EQ(problem_of(whole), "");
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) EXPECT_NE(problem_of(whole.substr(0, bytes)), "") << bytes;
+}
+
+TEST(TraceFile, WithAnyByteChangedIsRefused) {
+  const std::string whole = sample();
+  for (std::size_t place = 0; place < whole.size(); ++place) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      std::string damaged = whole;
+      damaged[place] = static_cast<char>(damaged[place] ^ (1U << bit));
+      EXPECT_NE(problem_of(damaged), "") << "byte " << place << ", bit " << bit;
+    }
+  }
+}
+
+/// As a program would write it that knows checksums.
+std::string with_checksums(std::string content) {
+  std::string sound = content.substr(0, 17);
+  std::size_t place = sound.size();
+  while (place + 9 <= content.size()) {
+    std::size_t bytes = 0;
+    for (std::size_t i = 4; i-- > 0;) bytes = bytes << 8U | static_cast<unsigned char>(content[place + 1 + i]);
+    bytes = std::min(bytes, content.size() - place - 9);
+    sound += TraceWriter::block(content[place], content.substr(place + 9, bytes));
+    place += 9 + bytes;
+  }
+  return sound;
+}
+
+TEST(TraceFile, WithAnyContentIsRefusedOrRead) {
+  const std::string whole = sample();
+  EXPECT_EQ(with_checksums(whole), whole);
+  std::mt19937_64 random(1);
+  std::size_t refused = 0;
+  constexpr std::size_t mutations = 20'000;
+  for (std::size_t i = 0; i < mutations; ++i) {
+    std::string mutated = whole;
+    for (std::uint64_t changes = random() % 4 + 1; changes > 0; --changes) {
+      const std::size_t place = 17 + random() % (mutated.size() - 17);
+      switch (random() % 4) {
+        case 0:
+          mutated[place] = static_cast<char>(random());
+          break;
+        case 1:
+          mutated.erase(place, random() % 5);
+          break;
+        case 2:
+          mutated.insert(place, random() % 12 + 1, '\xff');
+          break;
+        default:
+          mutated[place] = static_cast<char>(mutated[place] ^ (1U << (random() % 8)));
+      }
+    }
+    refused += problem_of(with_checksums(mutated)).empty() ? 0 : 1;
+  }
+  EXPECT_GT(refused, mutations / 2);
+}
+
+}  // namespace
+}  // namespace commlens::replay

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _MOST_LAUNCHES = 1_000_000
 _MANY_RECORDS = 20_000
 
+FEWEST_BEFORE = 14  # launches, which 3 new ones can be told from
 _DAY_FIX = "write a day (2026-03-02), or how long ago it was (90d, 8w, 1y)"
 _store = click.option(
     "--store", type=option.path, metavar="FILE",
@@ -54,7 +55,11 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _judging(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options of verdicts."""
-    baseline = option.number("--baseline", "Launches of a baseline, at most.", _MOST_LAUNCHES, "100")
+    baseline = click.option(
+        "--baseline", metavar="N", default="100", show_default=True,
+        callback=option.count(_MOST_LAUNCHES, FEWEST_BEFORE),
+        help="Launches of a baseline, at most.",
+    )  # fmt: skip
     threshold = click.option(
         "--threshold", metavar="PERCENT", callback=option.percent, default="3%",
         show_default=True, help="What counts as the same.",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 
 from commlens.base.text import format_ratio, format_value, labelled, plural
 from commlens.compare.history.causes import Changed, causes_of
-from commlens.compare.history.trends import Trend
+from commlens.compare.history.series import series_of
+from commlens.compare.history.store import reading
+from commlens.compare.history.trends import Trend, judge
 from commlens.model.comparison import Verdict
 from commlens.model.rank_test import DECISION
 from commlens.render.comparison import Comparison
@@ -32,10 +35,14 @@ def history_of(trends: Sequence[Trend], threshold: float) -> Comparison:
     return Comparison([Table(COLUMNS, trends)], lines, {"threshold": threshold})
 
 
-def table_of(trends: Sequence[Trend]) -> Table[Trend]:
-    """For a report: the table, with since when and why below it."""
-    notes = [text for _, text in explanations(trends)]
-    return Table(COLUMNS, trends, notes=[(text, "yellow") for text in notes])
+def table_of_store(path: Path, benchmarks: Collection[str]) -> Table[Trend] | None:
+    """For a report: the cases of these benchmarks, with since when and why below; None where the
+    history has none."""
+    with reading(path) as connection:
+        every = [series for series in series_of(connection) if series.benchmark in benchmarks]
+    trends = judge(every)
+    notes = [(text, "yellow") for _, text in explanations(trends)]
+    return Table(COLUMNS, trends, notes=notes) if trends else None
 
 
 def _how(trends: Sequence[Trend], threshold: float) -> Iterator[str]:

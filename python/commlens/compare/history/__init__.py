@@ -18,8 +18,7 @@ from commlens.model import Record
 
 def store_of(name: Path | None = None, of: Site | None = None) -> Path:
     """The store that is named, else that of the site, else the user's."""
-    site = of or _site_here()
-    return path_of(name, site.store if site else "")
+    return path_of(name, lambda: of.store if of and of.store else _store_of_site_here())
 
 
 def keep(records: Sequence[Record], path: Path, of: Site | None = None) -> Added:
@@ -30,6 +29,7 @@ def keep(records: Sequence[Record], path: Path, of: Site | None = None) -> Added
     return add(path, Batch(records, of.site if of else "", seen))
 
 
-def _site_here() -> Site | None:
-    host = socket.getfqdn()
-    return next((site for site in sites_without_mistakes() if site.is_here(host)), None)
+def _store_of_site_here() -> str:
+    sites = [site for site in sites_without_mistakes() if site.store]
+    host = socket.getfqdn() if sites else ""  # which may take its time
+    return next((site.store for site in sites if site.is_here(host)), "")

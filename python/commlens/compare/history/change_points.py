@@ -24,7 +24,7 @@ from commlens.model.rank_test import DECISION, u_test
 
 Array = NDArray[np.float64]
 MOST_VALUES = 120  # the newest: what is older is how it was, and is not looked at
-LEVEL = 0.005
+LEVEL = 0.01
 _PERMUTATIONS = 199
 _AT_A_TIME = 30  # most series have no change, which few permutations show
 _SEED = 20140101
@@ -71,12 +71,25 @@ def _split(values: Array) -> int | None:
     levels = np.rint((values - low) / (high - low) * (_LEVELS - 1)).astype(np.int8)
     distances = _distances(levels[np.newaxis])[0]
     place = int(np.argmax(distances)) + FEWEST_APART
+    if not _is_confirmed(values, place):
+        return None
     p_value = u_test(values[:place].tolist(), values[place:].tolist())
     if p_value >= DECISION:
         return None
     if p_value * len(distances) < LEVEL:  # sure among all places, however they depend on each other
         return place
     return place if _is_rare(levels, float(distances.max())) else None
+
+
+def _is_confirmed(values: Array, place: int) -> bool:
+    """Whether all of a side that has only 3 values are nearer to its median than to the other's:
+    where two have changed, the third is there to make them a side."""
+    sides = np.split(values, [place])
+    medians = [float(np.sort(side)[len(side) // 2]) for side in sides]
+    return all(
+        len(side) > FEWEST_APART or bool((abs(side - own) < abs(side - other)).all())
+        for side, own, other in zip(sides, medians, reversed(medians))
+    )
 
 
 def _is_rare(levels: NDArray[np.int8], distance: float) -> bool:

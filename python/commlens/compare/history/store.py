@@ -11,7 +11,7 @@ import os
 import sqlite3
 import stat
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -47,10 +47,10 @@ PRAGMA user_version = {VERSION};
 """
 
 
-def path_of(name: Path | None, of_site: str = "") -> Path:
+def path_of(name: Path | None, of_site: Callable[[], str] = str) -> Path:
     """The store that `--store` names, else COMMLENS_STORE, else the site, else that in the folder
     of the user's data. In a folder it is `history.sqlite`."""
-    given = name or os.environ.get(VARIABLE, "").strip() or of_site
+    given = name or os.environ.get(VARIABLE, "").strip() or of_site()
     if given:
         path = Path(given).expanduser()
     else:
@@ -60,9 +60,9 @@ def path_of(name: Path | None, of_site: str = "") -> Path:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path, option: str = "--store") -> Iterator[sqlite3.Connection]:
     """The store, to be read. Raises CommlensError where there is none."""
-    check_there(path)
+    check_there(path, option)
     try:
         with closing(_connected(path)) as connection:
             connection.execute("PRAGMA query_only = 1")
@@ -70,7 +70,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             yield connection
     except sqlite3.Error as error:
         raise CommlensError(
-            f"--store {path} cannot be read: {error}; wait, or name another file", Status.FAILED
+            f"{option} {path} cannot be read: {error}; wait, or name another file", Status.FAILED
         ) from None
 
 
@@ -95,30 +95,30 @@ def changing(path: Path) -> Iterator[sqlite3.Connection]:
         connection.execute("COMMIT")
 
 
-def check_there(path: Path) -> None:
+def check_there(path: Path, option: str = "--store") -> None:
     """Raises CommlensError where there is no history."""
     if not os.path.lexists(path):
         raise CommlensError(
-            f"--store {path}: there is no history yet; `commlens history add RECORDS` begins one"
+            f"{option} {path}: there is no history yet; `commlens history add RECORDS` begins one"
         )
-    check(path)
+    check(path, option)
 
 
-def check(path: Path) -> None:
+def check(path: Path, option: str = "--store") -> None:
     """Raises CommlensError where the name is that of something else than a history."""
     try:
         is_new = not os.path.lexists(path)
         is_empty = not is_new and stat.S_ISREG(path.stat().st_mode) and not path.stat().st_size
     except (OSError, ValueError) as error:
-        raise CommlensError(f"--store {path} cannot be read: {reason(error)}") from None
+        raise CommlensError(f"{option} {path} cannot be read: {reason(error)}") from None
     if is_new and (why := why_not_made(path)):
-        raise CommlensError(f"--store {path} cannot be written: {why}; name another file")
+        raise CommlensError(f"{option} {path} cannot be written: {why}; name another file")
     if is_new or is_empty:
         return
-    with open_input(path, "--store", "a history", _MOST_BYTES) as file:
+    with open_input(path, option, "a history", _MOST_BYTES) as file:
         if file.read(len(_HEAD)) != _HEAD:
             raise CommlensError(
-                f"--store {path} is no history of commlens, and is left as it is: name another file"
+                f"{option} {path} is no history of commlens, and stays as it is: name another file"
             )
 
 
@@ -132,7 +132,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if application != _APPLICATION:
         raise CommlensError(
-            f"--store {path} is a database of another program, and is left as it is: name another"
+            f"--store {path} is a database of another program, and stays as it is: name another"
             " file"
         )
     if version != VERSION:

@@ -1,8 +1,8 @@
 """The verdict on a series: its newest launches against a baseline, the launches before its newest
 change.
 
-A case is slower only where there is a change point and the rule of all comparisons agrees, with a p
-value that is corrected for the number of cases. Unlike there, 3 new launches are enough without an
+A case is slower only where there is a change point, by more than the threshold, and the rule of all
+comparisons agrees, with a p value that is corrected for the number of cases. Unlike there, 3 new launches are enough without an
 allowance for how far launches differ: the baseline itself shows that.
 """
 
@@ -21,13 +21,16 @@ from commlens.model.comparison import FEWEST_APART, THRESHOLD, Ratio, Verdict, v
 from commlens.model.interference import MACHINE_WAS_BUSY
 
 BASELINE = 100  # launches, at most: with many cases, 3 new ones decide against a long one
+_MARGIN = 3
 _NEWEST = 10  # launches that are compared with those before, where nothing has changed
 
 
 def _fewest() -> int:
-    """Launches of which 3 at the end that are all worse show a change point, and decide."""
-    count, level = 2 * FEWEST_APART, min(LEVEL, rank_test.DECISION)
-    while 2 / math.comb(count, FEWEST_APART) > level:
+    """Launches of which 3 at the end that are all worse show a change point, and decide. They are
+    so by chance in one order, or in the opposite one; permutations are a sample, which may have
+    these more often."""
+    count = 2 * FEWEST_APART
+    while 2 * _MARGIN / math.comb(count, FEWEST_APART) > min(LEVEL, rank_test.DECISION):
         count += 1
     return count
 
@@ -164,8 +167,13 @@ def _too_few(points: Sequence[LaunchPoint], used: Sequence[LaunchPoint]) -> str:
 
 def _decided(trend: Trend, p_value: float, threshold: float, tests: int) -> Trend:
     verdict, why = verdict_of(trend.ratio, p_value, threshold), ""
-    if verdict in (Verdict.FASTER, Verdict.SLOWER) and not trend.changed:
+    is_decided = verdict in (Verdict.FASTER, Verdict.SLOWER)
+    value = trend.ratio.value if trend.ratio else 1.0
+    if is_decided and not trend.changed:
         verdict, why = Verdict.INCONCLUSIVE, "no change point yet: take more launches"
+    elif is_decided and 1 / (1 + threshold) < value < 1 + threshold:
+        # Who looks every night would be called for each of these.
+        verdict, why = Verdict.INCONCLUSIVE, "it has changed by less than the threshold"
     elif verdict is Verdict.INCONCLUSIVE and trend.changed:
         needed = max(1, _after(tests) - len(trend.newest))
         why = f"a change is not sure yet: take {plural(needed, 'more launch')}"

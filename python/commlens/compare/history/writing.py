@@ -80,8 +80,8 @@ def merge(path: Path, other: Path) -> Added:
     """Adds all that another store has. Raises CommlensError where that fails."""
     check(path)
     if path.exists() and other.exists() and path.samefile(other):
-        raise CommlensError(f"{other} is the store itself; name another one")
-    with reading(other) as source, exclusive(path), changing(path) as connection:
+        raise CommlensError(f"OTHER {other} is the store itself; name another one")
+    with reading(other, "OTHER") as source, exclusive(path), changing(path) as connection:
         inserter = Inserter(connection)
         inserter.insert(stored(source))
     return Added(path, inserter.added, inserter.present)

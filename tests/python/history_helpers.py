@@ -28,13 +28,13 @@ def day_of(number: int) -> str:
     return (BEGIN + timedelta(days=number)).isoformat()
 
 
-def launch(number: int, median_us: float, **changes: Any) -> dict[str, Any]:
+def launch(number: int, median_us: float, name: str = "start", **changes: Any) -> dict[str, Any]:
     """The record of the launch on the day of this number."""
     time = f"{day_of(number)}T03:00:00Z"
     made = make_record(
         median_us=median_us,
         time=time,
-        **{"start": f"start-{number}", "versions": VERSIONS, **changes},
+        **{"start": f"{name}-{number}", "versions": VERSIONS, **changes},
     )
     made["start"]["time"] = time
     return made

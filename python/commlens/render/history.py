@@ -89,18 +89,20 @@ def change_text(change: tuple[float, float, float] | None) -> str:
     """`+18% [14, 22]`, `20x [18, 22]`"""
     if change is None:
         return ""
-    value, *ends = change
+    value, low, high = change
     if value >= _LARGE:
-        low, high = (format_ratio(1 + end).rstrip("x") for end in ends)
+        ends = [format_ratio(1 + end).rstrip("x") for end in (low, high)]
     else:
-        low, high = (_part(end).lstrip("+").rstrip("%") for end in ends)
-    return f"{_part(value)} [{low}, {high}]"
+        ends = [_percent(end).lstrip("+").rstrip("%") for end in (low, high)]
+    return f"{_part(value)} [{', '.join(ends)}]"
 
 
 def _part(value: float) -> str:
     """`+18%`, `-4.2%`, `20x`"""
-    if value >= _LARGE:
-        return format_ratio(1 + value)
+    return format_ratio(1 + value) if value >= _LARGE else _percent(value)
+
+
+def _percent(value: float) -> str:
     return f"{100 * value:+.0f}%" if abs(value) >= 0.1 else f"{100 * value:+.1f}%"
 
 

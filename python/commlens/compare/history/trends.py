@@ -2,8 +2,8 @@
 change.
 
 A case is slower only where there is a change point, by more than the threshold, and the rule of all
-comparisons agrees, with a p value that is corrected for the number of cases. Unlike there, 3 new launches are enough without an
-allowance for how far launches differ: the baseline itself shows that.
+comparisons agrees, with a p value that is corrected for the number of cases. Unlike there, 3 new
+launches are enough without an allowance for how far launches differ: the baseline itself shows it.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def history() -> None:
 @click.argument("paths", metavar="RECORDS...", nargs=-1, required=True, type=option.path)
 @_store
 @click.option(
-    "--machine", metavar="NAME", default="",
-    help="The machine they are of.  [default: the site of their host, else the host]",
+    "--machine", metavar="NAME", default=histories.machine_named,
+    help="The machine they are of.  [default: COMMLENS_MACHINE, the site of their host, the host]",
 )  # fmt: skip
 def add_(paths: tuple[Path, ...], store: Path | None, machine: str) -> None:
     """Add RECORDS, files or folders of them, to the history. A record that is there is not added

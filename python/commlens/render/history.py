@@ -143,8 +143,8 @@ def _of_ratio(name: str, trend: Trend) -> float | None:
     return getattr(trend.ratio, name, None)
 
 
-def _causes(name: str, trend: Trend) -> list[str] | None:
-    return list(getattr(causes_of(trend), name)) if trend.since else None
+def _causes(name: str, trend: Trend) -> str | None:
+    return "; ".join(getattr(causes_of(trend), name)) if trend.since else None
 
 
 COLUMNS: tuple[Column[Trend], ...] = (

@@ -3,6 +3,7 @@ and what changed at once."""
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from commlens.machine import versions
 from commlens.machine.system import System
 from commlens.model import Record
 
+MACHINE = "COMMLENS_MACHINE"
+
 
 def store_of(name: Path | None = None, of: Site | None = None) -> Path:
     """The store that is named, else that of the site, else the user's."""
@@ -26,7 +29,12 @@ def keep(records: Sequence[Record], path: Path, of: Site | None = None) -> Added
     here = socket.gethostname()
     is_here = all(record.start.host in (here, here.partition(".")[0]) for record in records)
     seen = versions.look(System()) if is_here else {}
-    return add(path, Batch(records, of.site if of else "", seen))
+    return add(path, Batch(records, of.site if of else machine_named(), seen))
+
+
+def machine_named() -> str:
+    """What COMMLENS_MACHINE calls this machine; empty where it is not set."""
+    return os.environ.get(MACHINE, "").strip()
 
 
 def _store_of_site_here() -> str:

@@ -1,5 +1,5 @@
 """Where a series of launches changes: E-divisive (Matteson and James, Journal of the American
-Statistical Association 109, 2014), as Hunter and Apache Otava use it.
+Statistical Association 109, 2014), on which Hunter and Apache Otava build.
 
 A segment is split where the energy distance of both sides is largest, if permutations of its values
 reach that distance seldom; both sides are then looked at in the same way. Of values of one

@@ -87,7 +87,7 @@ def test_show_as_json_and_csv_has_the_numbers(commlens: Commlens) -> None:
     (case,) = json.loads(commlens("history", "show", "--format", "json").stdout)["cases"]
     assert case["verdict"] == "slower" and case["ratio"] == pytest.approx(1.2, abs=0.02)
     assert case["ratio_low"] < 1.2 < case["ratio_high"] and case["launches"] == 40
-    assert case["changed"] == ["ucx 1.18.0 → 1.19.0"]
+    assert (case["changed"], case["not_changed"]) == ("ucx 1.18.0 → 1.19.0", "kernel; mpi")
     assert "slower" in commlens("history", "show", "--format", "csv").stdout
     assert "| slower |" in commlens("history", "show", "--format", "markdown").stdout
 
@@ -294,3 +294,24 @@ def test_a_report_has_the_history_of_its_benchmarks(commlens: Commlens) -> None:
     assert "## History" not in commlens("report", "a.jsonl", "--format", "markdown").stdout
     missing = commlens("report", "a.jsonl", "--store", "none.sqlite")
     assert missing.returncode == 2 and "there is no history yet" in missing.stderr
+
+
+def test_the_script_of_a_site_that_keeps(commlens: Commlens) -> None:
+    site = site_file("slurm", keep="true", store="/shared/my history.sqlite")
+    script = commlens("job", f"./{site}", "--", "run", "latency").stdout
+    assert "export COMMLENS_MACHINE=mine\n" in script
+    assert "export COMMLENS_STORE='/shared/my history.sqlite'\n" in script
+    assert script.count("--keep") == 1
+    given = commlens("job", f"./{site}", "--", "run", "latency", "--keep").stdout
+    assert given.count("--keep") == 2  # in the command, and in the comment on top
+    other = commlens("job", site_file("slurm"), "--", "run", "latency").stdout
+    assert "--keep" not in other and "COMMLENS_" not in other
+
+
+def test_the_machine_is_what_a_variable_says(commlens: Commlens) -> None:
+    write(Path("a.jsonl"), *launches(1))
+    commlens("history", "add", "a.jsonl", COMMLENS_MACHINE="alps")
+    commlens("run", "latency", "--keep", COMMLENS_MACHINE="alps")
+    with sqlite3.connect(STORE) as connection:
+        machines = connection.execute("SELECT DISTINCT machine FROM launches").fetchall()
+    assert machines == [("alps",)]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from commlens.base import outputs
+from commlens.base.errors import CommlensError
 from conftest import Commlens
 from history_helpers import day_of, launch, launches, stored
 from run_helpers import kept
@@ -137,7 +138,7 @@ def test_a_reader_has_the_old_file_or_the_new_one(monkeypatch: pytest.MonkeyPatc
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(outputs.CommlensError, match="Input/output error"):
+    with pytest.raises(CommlensError, match="Input/output error"):
         outputs.write_at_once(out, "# HELP commlens_b 2\n", outputs.PROMETHEUS)
     assert out.read_text() == "# HELP commlens_a 1\n"
     assert [path.name for path in Path.cwd().glob("*prom*")] == ["a.prom"]

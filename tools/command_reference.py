@@ -59,14 +59,19 @@ def _paragraphs(help_text: str) -> Iterator[Paragraph]:
 
 
 def commands() -> list[Command]:
-    """The program itself, then its commands in the order in which it lists them."""
+    """The program itself, then its commands in the order in which it lists them, each with its
+    own."""
     parent = click.Context(root, info_name="commlens", **root.context_settings)
-    contexts = [parent]
-    for name in root.list_commands(parent):
-        command = root.get_command(parent, name)
-        assert command is not None
-        contexts.append(click.Context(command, info_name=name, parent=parent))
-    return [_described(context) for context in contexts]
+    return [_described(context) for context in _contexts(parent)]
+
+
+def _contexts(context: click.Context) -> Iterator[click.Context]:
+    yield context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            assert command is not None
+            yield from _contexts(click.Context(command, info_name=name, parent=context))
 
 
 def _described(context: click.Context) -> Command:

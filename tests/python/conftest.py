@@ -60,6 +60,7 @@ def fake_world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", f"{FAKES}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", str(SOURCES))
     monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))  # of a history that nobody names
     monkeypatch.chdir(tmp_path)
 
 

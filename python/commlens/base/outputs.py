@@ -32,6 +32,10 @@ TIMELINE = Kind("a timeline", r'\A\{"displayTimeUnit":"ms","traceEvents":\[')
 PICTURE = Kind("a picture", PICTURE_MARK)
 PAGE = Kind("a report", r'\A<!doctype html>[^\0]*<meta name="generator" content="commlens ')
 MARKDOWN = Kind("a report", r"\A# [^\0]*\n## What was found\n")
+TABLE = Kind("a history", r"\Amachine,benchmark,case,metric,")
+PARQUET = Kind("a history", r"(?s)\APAR1.*written by commlens")
+JUNIT = Kind("a JUnit file", r'\A<\?xml [^>]*>\s*<testsuites name="commlens history"')
+PROMETHEUS = Kind("metrics of Prometheus", r"\A# HELP commlens_")
 EXAMINATION = Kind("what doctor found", r'\A\{\s*"checks":')
 
 
@@ -43,7 +47,7 @@ def check(path: Path, kind: Kind, option: str = "--out", inputs: Iterable[Path] 
             return
         why = ""
         if not path.exists():
-            why = _why_not_made(path)
+            why = why_not_made(path)
         elif path.is_dir():
             why = "it is a folder"
         elif any(other.exists() and path.samefile(other) for other in inputs):
@@ -56,7 +60,7 @@ def check(path: Path, kind: Kind, option: str = "--out", inputs: Iterable[Path] 
         raise CommlensError(f"{option} {path} cannot be written: {why}; name another file")
 
 
-def _why_not_made(path: Path) -> str:
+def why_not_made(path: Path) -> str:
     """Why a new file cannot be made there; empty where it may."""
     folder = Path(os.path.realpath(path)).parent
     while not os.path.lexists(folder):  # those that are missing are made
@@ -118,6 +122,26 @@ def write(path: Path, data: str | bytes, kind: Kind, option: str = "--out") -> N
         if path.is_file():  # half of it would be nobody's, and in the way of the next one
             with suppress(OSError):
                 os.truncate(path, 0)
+        raise CommlensError(
+            f"{option} {path}: {kind.name} cannot be written there ({reason(error)})"
+        ) from None
+
+
+def write_at_once(path: Path, data: str | bytes, kind: Kind, option: str = "--out") -> None:
+    """The same of a file that others may read at any time: it is the old one, or the new one."""
+    check(path, kind, option)
+    if path.exists() and _is_stream(path):
+        write(path, data, kind, option)
+        return
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.new")
+    write(unfinished, data, kind, option)
+    try:
+        if path.exists():
+            unfinished.chmod(stat.S_IMODE(path.stat().st_mode))
+        unfinished.replace(Path(os.path.realpath(path)))  # a link stays one
+    except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink()
         raise CommlensError(
             f"{option} {path}: {kind.name} cannot be written there ({reason(error)})"
         ) from None

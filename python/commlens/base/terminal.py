@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _WIDTH_OF_A_FILE = 160  # characters, where the output is not a terminal
-_ASCII = {"·": "|", "─": "-", "→": ">", "µ": "u", "…": "."}
+_ASCII = {"·": "|", "─": "-", "→": ">", "µ": "u", "…": ".", **dict(zip("▁▂▃▄▅▆▇█", "_.-~=+*#"))}
 _STAND_IN = "commlens.stand-in"  # the name of the handler below
 
 

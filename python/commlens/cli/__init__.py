@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -12,11 +11,13 @@ import click
 import commlens
 from commlens.base import terminal
 from commlens.base.errors import CommlensError, Status, reason, say, worst
+from commlens.cli.group import CommandGroup
 
 _HELP_OPTIONS = {"help_option_names": ["--help", "-h"]}
 _COMMANDS = {  # the module and the name in it, and what the list of commands says
     "compare": ("compare.compare", "Say what is faster, slower or the same."),
     "doctor": ("doctor.doctor", "Look for what makes communication slow or wrong."),
+    "history": ("history.history", "Keep records over time; say what has become slower, and why."),
     "job": ("sites.job", "Print the batch script of a job on a site."),
     "list": ("list.list_", "Show the benchmarks, the suites and published results."),
     "plot": ("records.plot", "Draw records against size or number of ranks."),
@@ -38,9 +39,8 @@ def _present_name(name: str) -> str:
     return {former: present for present, former in FORMER_NAMES.items()}.get(name, name)
 
 
-class _Group(click.Group):
-    """Imports a command when it is asked for: all of them take most of a second. Refuses an option
-    that is given twice, of which click itself takes the last."""
+class _Commands(CommandGroup):
+    """Imports a command when it is asked for: all of them take most of a second."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS]  # list is a module here, once it is imported
@@ -60,28 +60,8 @@ class _Group(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in _COMMANDS.items()])
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, found, rest = super().resolve_command(ctx, args)
-        if found is not None:
-            context = click.Context(found, ctx, name, **found.context_settings)
-            with suppress(click.UsageError):  # of which the command itself complains
-                _, _, given = found.make_parser(context).parse_args([*rest])
-                _refuse_twice(given)
-        return name, found, rest
 
-
-def _refuse_twice(given: list[click.Parameter]) -> None:
-    for option in given:
-        is_flag = isinstance(option, click.Option) and option.is_flag and not option.secondary_opts
-        is_single = isinstance(option, click.Option) and not (option.multiple or is_flag)
-        if is_single and given.count(option) > 1:
-            names = "/".join([max(option.opts, key=len), *option.secondary_opts])
-            raise CommlensError(f"{names} is given twice; leave one of them out")
-
-
-@click.group(cls=_Group, context_settings=_HELP_OPTIONS)
+@click.group(cls=_Commands, context_settings=_HELP_OPTIONS)
 @click.version_option(commlens.__version__, prog_name="commlens")
 def command() -> None:
     """Measure what communication costs on this machine, and how far that is from what the machine
@@ -96,6 +76,8 @@ def command() -> None:
       commlens plot results/latency-*.jsonl --out latency.png
       commlens compare before.jsonl after.jsonl
       commlens tune allreduce --bytes 80M
+      commlens history add results
+      commlens history show
       commlens report results
       commlens doctor
       commlens submit frontier --nodes 2 --account CSC262 -- run quick

@@ -75,14 +75,14 @@ def word(words: Sequence[str]) -> Callback:
     return value(lambda text: text if text in words else None, fix)
 
 
-def count(most: int) -> Callback:
-    """A callback for a whole number from 1 to `most`."""
+def count(most: int, least: int = 1) -> Callback:
+    """A callback for a whole number from `least` to `most`."""
 
     def read(text: str) -> int | None:
         number = whole_number(text)
-        return number if number is not None and 1 <= number <= most else None
+        return number if number is not None and least <= number <= most else None
 
-    return value(read, f"write a whole number from 1 to {most:,}")
+    return value(read, f"write a whole number from {least} to {most:,}")
 
 
 def number(

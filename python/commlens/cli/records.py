@@ -7,6 +7,7 @@ import gc
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import console, echo
 from commlens.base.text import printable
 from commlens.cli import option
+from commlens.compare.history.store import check_there, path_of
 from commlens.model import load, load_each
 from commlens.model.reading import Loaded, Room
 
@@ -195,7 +197,13 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     show_default=True,
     help="A page for a browser, or text for a ticket or a pull request.",
 )
-def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
+@click.option(
+    "--store",
+    type=option.path,
+    metavar="FILE",
+    help="Also show what has become slower over time, from this history (`commlens history`).",
+)
+def report(records: tuple[Path, ...], out: Path | None, layout: str, store: Path | None) -> None:
     """Write a report of RECORDS, files or folders of them, for somebody who was not there: what was
     found, the machine, every benchmark as pictures and tables, and the command lines.
 
@@ -210,8 +218,10 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
       commlens report monday.jsonl tuesday.jsonl --out both.html
       commlens report results --format markdown
       commlens report results doctor.json
+      commlens report results --store history.sqlite
     """
     from commlens.render import report as reports
+    from commlens.render.history import table_of_store
 
     _refuse_published(records)
     kind = outputs.PAGE if layout == "html" else outputs.MARKDOWN
@@ -224,12 +234,17 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str) -> None:
                 f" a name that ends in {endings[0]}"
             )
         outputs.check(out, kind, inputs=records)
+    if store is not None:
+        check_there(path_of(store))
     with without_collections(), telling() as tell:
         with_records, of_doctor = reports.examined(records)
         sources = load_each(with_records, Room(reports.MOST_RECORDS), tell)
         whole = reports.build(sources, of_doctor, tell)
         if not of_doctor.documents:
             check_any(whole.loaded, records)
+        if store is not None:
+            names = {record.benchmark for record in whole.loaded.records}
+            whole = replace(whole, history=table_of_store(path_of(store), names))
         text = reports.to_html(whole, tell) if layout == "html" else reports.to_markdown(whole)
     if out is None:
         echo(text.rstrip("\n"))

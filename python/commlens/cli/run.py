@@ -11,10 +11,12 @@ from typing import Any
 
 import click
 
-from commlens.base.errors import CommlensError, Status, say
+from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.terminal import echo
 from commlens.base.text import plural, shown, whole_number
 from commlens.cli import option
+from commlens.compare import history
+from commlens.compare.history.store import check as check_store
 from commlens.jobs import suite
 from commlens.jobs.native import find_native
 from commlens.jobs.run import Ran, run_into_file, run_suite
@@ -42,6 +44,7 @@ Examples:
   commlens run latency --launches 5 --env UCX_TLS=self,sm
   commlens run latency --settings best.env
   commlens run allreduce --wait-for-quiet 5m
+  commlens run latency --launches 3 --keep
 
 \b
 A suite is a list of benchmarks with their options, and how they are launched:
@@ -102,6 +105,11 @@ A suite is a list of benchmarks with their options, and how they are launched:
     " 1, if they do not.",
 )
 @option.out(help="Folder for the records.")
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Add the records to the history too (`commlens history`), as a site's `keep: true` does.",
+)
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
 @click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
 @click.option(
@@ -128,6 +136,7 @@ def run(
     site_name: str | None,
     wait_for_quiet: float | None,
     out: Path,
+    keep: bool,
     wide: bool,
     dry_run: bool,
     no_probe: bool,
@@ -146,8 +155,17 @@ def run(
     change = fix.read(Path(settings_file)) if settings_file is not None else Change()
     of_file = JobSpec("", change.options, 0, change.environment, change.launcher_arguments)
     overrides = of_file.overridden_by(given)
-    if site_name is not None:
-        launcher, overrides = site.on_site(site.load(site_name), launcher, overrides)
+    of_site = site.load(site_name) if site_name is not None else None
+    if of_site is not None:
+        launcher, overrides = site.on_site(of_site, launcher, overrides)
+    keeps = keep or (of_site is not None and of_site.keep)
+    if keeps:
+        check_store(history.store_of(of=of_site))
+
+    def printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:
+        status = _keep(ran, of_site) if ran is not None and keeps else Status.OK
+        return worst([_printed(ran, write), status])
+
     wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     settings = Settings(
         launcher,
@@ -172,7 +190,7 @@ def run(
             say(f"on {ranks}, two for each pair: {', '.join(alike)}")
         ran = run_suite(session, wanted.name, specs)
         context.exit(
-            _printed(ran, lambda ran: run_summary.print_suite(ran, overrides.options, wide=wide))
+            printed(ran, lambda ran: run_summary.print_suite(ran, overrides.options, wide=wide))
         )
     spec = JobSpec(names[0]).overridden_by(overrides)
     specs = [replace(spec, ranks=count) for count in counts] or [spec]
@@ -182,8 +200,20 @@ def run(
     ]
     ran = run_into_file(session, specs, titles)
     if counts:
-        context.exit(_printed(ran, run_summary.print_scaling))
-    context.exit(_printed(ran, partial(run_summary.print_run, wide=wide)))
+        context.exit(printed(ran, run_summary.print_scaling))
+    context.exit(printed(ran, partial(run_summary.print_run, wide=wide)))
+
+
+def _keep(ran: Ran, of_site: site.Site | None) -> int:
+    """Adds the records to the history, those of a run that was interrupted too."""
+    if not ran.records:
+        return Status.OK
+    try:
+        say(str(history.keep(ran.records, history.store_of(of=of_site), of_site)))
+    except CommlensError as error:  # the records are in their files, and are shown
+        say(str(error))
+        return Status.FAILED
+    return Status.OK
 
 
 def check_words(words: Sequence[str]) -> None:

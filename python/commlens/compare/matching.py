@@ -11,10 +11,11 @@ from commlens.base.errors import CommlensError
 from commlens.base.text import format_bytes, format_count, memory_name, plural, shown
 from commlens.model import CaseKey, Metric, Record, case_key, merged_transports, option_text
 from commlens.model.record import BYTES
+from commlens.model.start import Start
 
 KeyOf = Callable[[Record], CaseKey]
 _ALWAYS = ("case", "transport", "memory")  # of the name of a case
-_UNSET = "not set"
+UNSET = "not set"
 # What --by may name: its value in a record, and the fields of a case's key that follow from it.
 _BY_FIELD: dict[str, tuple[Callable[[Record], str], dict[str, Any]]] = {
     "transport": (lambda record: record.transport, {"transport": ""}),
@@ -149,25 +150,35 @@ def _differences(baseline: Side, other: Side) -> list[str]:
     facts: dict[str, tuple[set[str], set[str]]] = {}
     for number, side in enumerate((baseline, other)):
         for start in {record.start.start: record.start for record in side.records}.values():
-            words = {"host": start.host, "GPU": start.gpu or "none"}
-            words |= {name: str(text) for name, text in start.versions.items()} | start.environment
-            words["more ranks than cores"] = "yes" if start.is_oversubscribed else "no"
-            for name, text in words.items():
+            for name, text in facts_of(start).items():
                 facts.setdefault(name, (set(), set()))[number].add(text)
     texts = {
-        name: [", ".join(sorted(texts or {_UNSET})) for texts in pair]
+        name: [", ".join(sorted(texts or {UNSET})) for texts in pair]
         for name, pair in facts.items()
     }
     return [f"{name}: {' → '.join(pair)}" for name, pair in texts.items() if pair[0] != pair[1]]
 
 
-_Key = TypeVar("_Key", CaseId, CaseKey)
+def facts_of(start: Start) -> dict[str, str]:
+    """Where, with what and how a launch ran."""
+    words = {"host": start.host, "GPU": start.gpu or "none"}
+    words |= {name: str(text) for name, text in start.versions.items()} | start.environment
+    words["more ranks than cores"] = "yes" if start.is_oversubscribed else "no"
+    return words
 
 
-def case_names(cases: Mapping[_Key, Sequence[Record]]) -> dict[_Key, str]:
+_Case = TypeVar("_Case", CaseId, CaseKey)
+_Key = TypeVar("_Key", CaseId, CaseKey, int)
+
+
+def case_names(cases: Mapping[_Case, Sequence[Record]]) -> dict[_Case, str]:
     """`latency 64 KiB, mpi, host`: and of the rest what differs between the cases."""
-    described = {case: _description(case, records[0]) for case, records in cases.items()}
-    names = {name for description in described.values() for name in description}
+    return short_names({case: description(case, of[0]) for case, of in cases.items()})
+
+
+def short_names(described: Mapping[_Key, Mapping[str, str]]) -> dict[_Key, str]:
+    """The same of cases that are described already."""
+    names = {name for words in described.values() for name in words}
     same = {name for name in names if len({words.get(name) for words in described.values()}) == 1}
     left_out = same.difference(_ALWAYS)
     return {
@@ -176,7 +187,8 @@ def case_names(cases: Mapping[_Key, Sequence[Record]]) -> dict[_Key, str]:
     }
 
 
-def _description(case: CaseId | CaseKey, record: Record) -> dict[str, str]:
+def description(case: CaseId | CaseKey, record: Record) -> dict[str, str]:
+    """What the name of a case may have, by the name of each."""
     key, settings = (case.key, case.settings) if isinstance(case, CaseId) else (case, ())
     size, declared = record.size_parameter, record.start.parameters
     words = {"case": key.benchmark, "transport": key.transport, "memory": memory_name(key.memory)}
@@ -228,7 +240,7 @@ def _value_and_key(
     if by in parameters:
         return _by_parameter(parameters[by])
     if any(by in record.start.environment for record in records):
-        return lambda record: record.start.environment.get(by, _UNSET), case_key
+        return lambda record: record.start.environment.get(by, UNSET), case_key
     variables = sorted({name for record in records for name in record.start.environment})
     known = [*_BY_FIELD, *dict.fromkeys(parameters.values())]
     names = ", ".join([*known, *variables])

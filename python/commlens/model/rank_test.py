@@ -12,7 +12,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from statistics import NormalDist, variance
 
@@ -24,6 +24,7 @@ DECISION = 0.05 / 3
 FEWEST = 5  # values on each side: with fewer, complete separation is more likely than DECISION
 _ENDLESS = 10**9
 _MARGIN = 2.0
+_FEW = 10_000  # differences, which are sorted in a few milliseconds
 _MOST_EXACT_TEST = 8  # values on the smaller side, as in scipy
 _MOST_EXACT = 40  # values on a side; with more the normal distribution is as good
 
@@ -50,8 +51,8 @@ def shift_interval(
 
 
 class _Differences:
-    """All differences between a value of one side and one of the other, by their size. None of them
-    is kept: 10,000 values on each side have 100 million."""
+    """All differences between a value of one side and one of the other, by their size. They are
+    kept only where they are few: 10,000 values on each side have 100 million."""
 
     def __init__(self, baseline: Sequence[float], other: Sequence[float]) -> None:
         self._baseline, self._other = sorted(baseline), sorted(other)
@@ -60,6 +61,8 @@ class _Differences:
     def of_rank(self, rank: int) -> float:
         """The smallest has rank 1. By halving the range, whose ends stay differences: the result is
         exact, and 0 where two values are equal."""
+        if self.count <= _FEW:
+            return self._all[rank - 1]
         low = self._other[0] - self._baseline[-1]
         high = self._other[-1] - self._baseline[0]
         while low < high:
@@ -67,6 +70,10 @@ class _Differences:
             count, below, above = self._split(middle if middle < high else low)
             low, high = (low, below) if count >= rank else (above, high)
         return high
+
+    @cached_property
+    def _all(self) -> list[float]:
+        return sorted([other - value for value in self._baseline for other in self._other])
 
     def up_to(self, size: float) -> int:
         """How many of them are not larger."""

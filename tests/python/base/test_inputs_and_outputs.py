@@ -36,6 +36,11 @@ READERS = [
     ("report", "X.json", "--out", "new.html"),
     ("report", "X.html", "--out", "new.html"),
     ("doctor", "X", "--no-runs"),
+    ("history", "add", "X"),
+    ("history", "export", "--csv", "new.csv", "--store", "X"),
+    ("history", "show", "--store", "X"),
+    ("history", "merge", "X"),
+    ("history", "prune", "--keep", "1", "--store", "X"),
 ]
 
 

@@ -24,6 +24,7 @@ TWICE = [
     ("profile", "--out", "a", "--out", "b", "--", "true"),
     ("doctor", "--format", "json", "--format", "text"),
     ("profile", "--plot", "--no-plot", "--", "true"),
+    ("history", "show", "--since", "1d", "--since", "2d"),
 ]
 UNNAMED = [
     ("show", ""),
@@ -41,6 +42,9 @@ UNNAMED = [
     ("tune", "latency", "--space", ""),
     ("tune", "latency", "--matrix", ""),
     ("tune", "--resume", ""),
+    ("history", "add", ""),
+    ("history", "show", "--store", ""),
+    ("history", "plot", "--out", " "),
     ("job", "generic-slurm", "--account", "", "--", "run", "latency"),
     ("job", "generic-slurm", "--queue", " ", "--", "run", "latency"),
 ]
@@ -54,6 +58,13 @@ REFUSED = {
     "plot records.jsonl --out /": "--out /: the name has no ending",
     "report records.jsonl --format pdf": "--format pdf: write html or markdown",
     "submit --attach 12 --nodes 2": "--attach: the job was submitted before; leave out --nodes",
+    "history show --since 'last week'": "--since 'last week': write a day",
+    "history show --baseline 3": "--baseline 3: write a whole number from 14",
+    "history prune --keep 0": "--keep 0: write a whole number from 1",
+    "history prune": "prune what? write --older-than DAY or --keep N",
+    "history export": "export to what? name a file",
+    "history show --threshold x": "--threshold x: write a percentage",
+    "history show": "there is no history yet; `commlens history add RECORDS` begins one",
     "tune --resume a --env A=1": "--resume a: the search goes on as it was begun; leave out --env",
 }
 PLACES = [

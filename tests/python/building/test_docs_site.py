@@ -13,6 +13,7 @@ import pytest
 
 from building_helpers import ROOT, tool
 from commlens.cli import command
+from commlens.cli.history import history
 
 TOOL = ROOT / "tools" / "command_reference.py"
 REFERENCE = tool(TOOL.stem)
@@ -34,7 +35,8 @@ def test_the_help_option_is_the_same_for_a_command_that_runs_by_itself(name: str
 
 def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
     subprocess.run([sys.executable, TOOL, "--man", tmp_path], check=True)
-    expected = {"commlens.1", *(f"commlens-{name}.1" for name in COMMANDS)}
+    names = [*COMMANDS, *(f"history-{name}" for name in history.commands)]
+    expected = {"commlens.1", *(f"commlens-{name}.1" for name in names)}
     assert {path.name for path in tmp_path.iterdir()} == expected
     text = (tmp_path / "commlens-run.1").read_text(encoding="utf-8")
     assert r"commlens\-run \- " in text

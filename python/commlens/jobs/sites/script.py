@@ -127,4 +127,5 @@ def _command(program: str, site: Site, request: Request) -> list[str]:
         ("--launcher-args", shlex.join(job.launcher_arguments), {"--launcher", "--launcher-args"}),
     ]
     lines = [_joined([name, text]) for name, text, others in options if text and not others & given]
-    return [f"{program} {_joined(request.words)}", *lines]
+    keep = ["--keep"] if site.keep and "--keep" not in given else []
+    return [f"{program} {_joined(request.words)}", *lines, *keep]

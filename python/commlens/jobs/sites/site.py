@@ -60,6 +60,8 @@ class Site(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     modules_unload: Sequence[str] = ()
     environment: Mapping[str, str] = {}
     setup: Sequence[str] = ()  # lines of a shell
+    keep: bool = False  # records of `run --site` are added to the history
+    store: str = ""  # the history of the site
 
     def is_here(self, host: str) -> bool:
         """Whether this is one of its hosts."""

@@ -31,7 +31,7 @@ _PANEL_INCHES = 5.0
 _MOST_DOTS = 60  # on a page
 _MOST_CURVES = 4
 _WIDEST = 100.0  # of the axis of ratios: what lies beyond ends at its edge
-_COLORS = {
+COLORS = {
     Verdict.SLOWER: "#c0392b",
     Verdict.FASTER: "#1e8449",
     Verdict.SAME: "#2c6fbb",
@@ -87,7 +87,7 @@ def _dots(rows: Sequence[Row], threshold: float, has_several: bool) -> Panel:
 
     def draw(axes: Axes, width: float) -> None:
         for position, row in enumerate(rows):
-            color = _COLORS[row.verdict]
+            color = COLORS[row.verdict]
             axes.plot(_ends(row), [position] * 2, color=color, linewidth=1.6)
             axes.plot([row.difference.ratio or 1], [position], "o", color=color, markersize=5)
         axes.set_yticks(range(len(rows)), names, fontsize=8)

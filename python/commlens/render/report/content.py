@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 from commlens.base.text import format_days, plural
+from commlens.compare.history.trends import Trend
 from commlens.findings import SEVERITIES, Finding, findings, worst_first
 from commlens.model import Start, launches_of
 from commlens.model.profile import Profile
@@ -54,6 +55,7 @@ class Report:
     cards: Sequence[Card]
     launches: Table[Start]
     left_out: Sequence[str] = field(default_factory=list)  # a sentence each
+    history: Table[Trend] | None = None  # of the benchmarks that it has
 
     @property
     def title(self) -> str:

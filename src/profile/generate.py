@@ -13,8 +13,8 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from function_table import Function, read_tables
 import trace_fields
+from function_table import Function, read_tables
 from operands import Binding, FortranBinding, count_bytes, count_peers, exchanged_bytes, peer
 
 # MPI_Init has no parameters in Fortran, MPI_Init_thread two fewer.

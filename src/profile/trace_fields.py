@@ -10,6 +10,7 @@ from operands import Binding
 
 _RANKS = {"dest", "source", "root", "local_leader", "remote_leader"}
 _TAGS = {"tag", "sendtag", "recvtag"}
+_ARRAYS = {"int *", "MPI_Count *", "MPI_Aint *"}
 _COMPLETED_LATER = {"MPI_Irecv", "MPI_Imrecv"}
 _GROUPS = {
     "point-to-point", "request", "collective", "nonblocking collective", "persistent collective",
@@ -71,7 +72,8 @@ def is_recorded(function: Function) -> bool:
         return False
     if function.group in ("communicator", "topology", "process"):
         kinds = {field.kind for field in fields(function)}
-        return function.group != "process" and "made communicator" in kinds or _frees(function)
+        makes = function.group != "process" and "made communicator" in kinds
+        return makes or _frees(function)
     return True
 
 
@@ -119,12 +121,13 @@ def _kind(function: Function, parameter: Parameter) -> str:
         return {"color": "color", "split_type": "split type"}.get(name, "number")
     if kind == "void *":
         return "buffer"
-    is_input = parameter.type.startswith("const ") and kind in ("int *", "MPI_Count *", "MPI_Aint *")
-    return "numbers" if is_input and "weights" not in name else ""
+    is_array = parameter.type.startswith("const ") and kind in _ARRAYS
+    return "numbers" if is_array and "weights" not in name else ""
 
 
 def _request_kind(function: Function) -> str:
-    return "requests" if "array_of_requests" in {own.name for own in function.parameters} else "request"
+    names = {own.name for own in function.parameters}
+    return "requests" if "array_of_requests" in names else "request"
 
 
 def before(function: Function, binding: Binding) -> list[str]:
@@ -199,7 +202,7 @@ def _length(function: Function, name: str, binding: Binding) -> str:
     own = _LENGTHS.get((function.name, name))
     if own is not None:
         values = {
-            other.name: binding.counts(other.name) if "*" in other.type else binding.value(other.name)
+            other.name: (binding.counts if "*" in other.type else binding.value)(other.name)
             for other in function.parameters
         }
         return own.format_map({**values, "comm": "traced"})
@@ -300,9 +303,8 @@ def _completed(function: Function, binding: Binding) -> Iterator[str]:
             yield from _flag(binding)
     elif name in ("MPI_Waitany", "MPI_Testany"):
         index, requests = binding.result("indx"), binding.handle("array_of_requests")
-        yield (
-            f"const int completed = {index} == MPI_UNDEFINED ? -1 : {index} - {binding.first_index};"
-        )
+        is_none = f"{index} == MPI_UNDEFINED"
+        yield f"const int completed = {is_none} ? -1 : {index} - {binding.first_index};"
         yield f"if (completed >= 0) recording.completed({requests}, completed, status, 0);"
         yield "recording.number(completed);"
         if name == "MPI_Testany":

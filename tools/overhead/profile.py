@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Overhead of `commlens profile`, and of its --trace, per call; and the memory that they add to a rank.
+"""Overhead of `commlens profile`, and of --trace, per call, and the memory that they add to a rank.
 
     tools/overhead/profile.py [--calls 10000000] [--turns 5] [--compiler mpicc] [--out FILE]
 

@@ -35,9 +35,9 @@ def _block(words: str) -> str:
 
 
 def _of_history(words: Sequence[str]) -> str:
-    """To a file, whose lines are as long as they are."""
+    """To a file that has room for all columns."""
     with tempfile.TemporaryDirectory() as folder:
-        store = {"COMMLENS_STORE": f"{folder}/history.sqlite"}
+        store = {"COMMLENS_STORE": f"{folder}/history.sqlite", "COLUMNS": "160"}
         for command in (["history", "add", _HISTORY], words):
             printed = subprocess.run(
                 [*_PROGRAM, *command], cwd=TOP, env={**_environment(), **store},

@@ -85,7 +85,7 @@ def history() -> None:
     """
 
 
-@history.command("add")
+@history.command("add", short_help="Add records.")
 @click.argument("paths", metavar="RECORDS...", nargs=-1, required=True, type=option.path)
 @_store
 @click.option(
@@ -139,7 +139,7 @@ def _series(
         return series_of(connection, Selection(benchmark or "", machine or "", since or ""))
 
 
-@history.command()
+@history.command(short_help="Show each case: launches, baseline, verdict.")
 @_judging
 @option.form(("table", "markdown", "csv", "json"))
 def show(form: str, threshold: float, **chosen: Any) -> None:
@@ -160,7 +160,7 @@ def show(form: str, threshold: float, **chosen: Any) -> None:
     history_of(_judged(threshold=threshold, **chosen), threshold).print_as(form)
 
 
-@history.command()
+@history.command(short_help="End with a status for cron and CI.")
 @_judging
 @click.option(
     "--fail-if-slower", metavar="PERCENT", callback=option.percent, default="3%",
@@ -200,7 +200,7 @@ def check(junit: Path | None, fail_if_slower: float, **chosen: Any) -> None:
     sys.exit(Status.FAILED if failing else Status.OK)
 
 
-@history.command()
+@history.command(short_help="Draw each case over time.")
 @_judging
 @click.option(
     "--out", type=option.path, required=True, metavar="PATH",
@@ -305,7 +305,7 @@ def prune(store: Path | None, before: str | None, keep: int | None, dry_run: boo
     echo(f"{records} and {launches} {verb}; {plural(pruned.kept, 'record')} kept in {path}")
 
 
-@history.command()
+@history.command(short_help="Add another history.")
 @click.argument("other", type=option.path)
 @_store
 def merge(other: Path, store: Path | None) -> None:

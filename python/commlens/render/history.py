@@ -183,7 +183,9 @@ COLUMNS: tuple[Column[Trend], ...] = (
         key="verdict",
     ),
     Column("change", lambda trend: change_text(trend.change), left=True, if_any=True),
-    Column("since", lambda trend: trend.since[:_DAY], left=True, if_any=True),
+    Column(  # which the lines below have too
+        "since", lambda trend: trend.since[:_DAY], left=True, if_any=True, optional=True
+    ),
     data("since", lambda trend: trend.since or None),
     data("changed", partial(_causes, "changed")),
     data("not_changed", partial(_causes, "same")),

@@ -10,6 +10,7 @@ from commlens.compare.history.trends import Trend
 from commlens.compare.matching import UNSET
 
 _NEAR = 5  # launches on each side of a change: it may have been one earlier or later
+_OFTEN = 3  # times that a fact became another within the baseline, where nothing else changed
 
 
 class Changed(NamedTuple):
@@ -34,13 +35,19 @@ def causes_of(trend: Trend) -> Changed:
         sides = [[getattr(point, kind) for point in side] for side in (before, after)]
         for name in sorted({name for side in sides for facts in side for name in facts}):
             old, new = (_usual(name, side) for side in sides)
-            if old is None or new is None:
+            if old is None or new is None or _times_changed(name, kind, trend) >= _OFTEN:
                 continue
             if old != new:
                 changed.append(f"{name} {old} → {new}")
             elif kind == "versions":
                 same.append(name)
     return Changed(tuple(changed), tuple(same))
+
+
+def _times_changed(name: str, kind: str, trend: Trend) -> int:
+    """Within the baseline, as of the number of a job."""
+    values = [getattr(point, kind).get(name) for point in trend.baseline]
+    return sum(value != other for value, other in zip(values, values[1:]))
 
 
 def _usual(name: str, launches: Sequence[Mapping[str, str]]) -> str | None:

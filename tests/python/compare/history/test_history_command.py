@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
+from commlens.compare import history as histories
 from conftest import Commlens
 from history_helpers import day_of, launch, launches, stored
-from record_helpers import write
+from record_helpers import parsed, write
 from run_helpers import kept
 from sample_records import make_record
 from site_helpers import site_file
@@ -315,3 +316,17 @@ def test_the_machine_is_what_a_variable_says(commlens: Commlens) -> None:
     with sqlite3.connect(STORE) as connection:
         machines = connection.execute("SELECT DISTINCT machine FROM launches").fetchall()
     assert machines == [("alps",)]
+
+
+@pytest.mark.parametrize("is_here", [True, False])
+def test_versions_of_this_host_are_those_of_records_from_here(
+    is_here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "node" if is_here else "login")
+    (record,) = parsed(make_record())
+    histories.keep([record], STORE)
+    with sqlite3.connect(STORE) as connection:
+        (facts,) = connection.execute(
+            "SELECT text FROM launches JOIN facts ON facts.id = launches.facts"
+        ).fetchone()
+    assert ("kernel" in json.loads(facts)["versions"]) == is_here

@@ -157,7 +157,7 @@ def test_what_changed_long_before_or_at_random_is_no_cause() -> None:
             number,
             factor * (1.3 if number > 34 else 1),
             versions={**VERSIONS, "mpi": "a" if number < 20 else "b"},
-            environment={"UCX_RANDOM": str(number)},
+            environment={"UCX_RANDOM": str(number), "UCX_OF_A_JOB": str(number // 5)},
         )
         for number, factor in enumerate(noise(40))
     ]

@@ -2,6 +2,7 @@
 // arguments, to the wrong rank or in the wrong order is found; and validation is shown to find what MPI gets wrong.
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <fstream>

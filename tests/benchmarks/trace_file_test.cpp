@@ -1,6 +1,8 @@
 // Reading traces: whole ones, cut ones, and damaged ones, of which nothing worse than a sentence may come.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>

@@ -27,8 +27,8 @@ def write_ring(path: Path, ranks: int) -> Path:
             (2, [0]),
             (3, [0, 0, 3, 0, 0, 0]),
         ]
-        loop = [2 * 10, _sequence(2 * (first + i) + 1 for i in range(3))]
-        bodies.append(_list([_numbers(loop[0]) + loop[1], _numbers(2 * (first + 3) + 1)]))
+        leaves = [_numbers(2 * (first + i) + 1) for i in range(4)]
+        bodies.append(_list([_numbers(2 * 10) + _list(leaves[:3]), leaves[3]]))
     header = {
         "ranks": ranks,
         "mpi": "",
@@ -83,7 +83,3 @@ def _text(text: str) -> bytes:
 def _list(items: Iterable[bytes]) -> bytes:
     parts = list(items)
     return _numbers(len(parts)) + b"".join(parts)
-
-
-def _sequence(values: Iterable[int]) -> bytes:
-    return _list(map(_numbers, values))

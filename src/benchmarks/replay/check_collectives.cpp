@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <optional>
 
 #include "benchmarks/replay/checker.hpp"
 #include "device/upload.hpp"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

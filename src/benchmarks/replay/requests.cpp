@@ -2,12 +2,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <utility>
 
 #include "base/error.hpp"
 #include "benchmarks/replay/executor.hpp"
 
 namespace commlens::replay {
+namespace {
+
+/// What a test of the program found complete is to be complete. By MPI's own functions, so that a profiler counts one
+/// call, as in the program.
+template <class Test>
+int until_complete(int result, const int& is_complete, const Test& test) {
+  while (result == MPI_SUCCESS && is_complete == 0) result = test();
+  return result;
+}
+
+}  // namespace
 
 Executor::Slot* Executor::slot(std::int64_t number) {
   return number < 0 ? nullptr : &slots_[static_cast<std::size_t>(number)];
@@ -93,9 +107,9 @@ void Executor::perform_on_requests(Arguments& call, std::uint64_t calls) {
 
 void Executor::start(const Arguments& call) {
   const bool is_one = call.function->pattern == Pattern::start;
-  const std::vector<std::int64_t> one{call.request};
+  const auto numbers = is_one ? std::span(&call.request, 1) : std::span(call.requests);
   requests_.clear();
-  for (const std::int64_t number : is_one ? one : call.requests) {
+  for (const std::int64_t number : numbers) {
     Slot* const own = slot(number);
     if (own == nullptr || !own->is_persistent || own->handle == MPI_REQUEST_NULL) {
       throw Error(fmt::format("{} of a request that is not persistent", call.function->name));
@@ -132,15 +146,15 @@ void Executor::test(const Arguments& call, std::uint64_t calls) {
   MPI_Status status{};
   MPI_Status* const wanted = checker_ ? &status : MPI_STATUS_IGNORE;
   int is_complete = 0;
-  const auto complete = [&] {
-    if (is_complete != 0 && own != nullptr) completed(*own, status);
-  };
   for (std::uint64_t i = 0; i < calls; ++i) {
-    timed(call, [&] { return MPI_Test(&request, &is_complete, wanted); });
-    complete();
+    timed(call, [&] {
+      const int result = MPI_Test(&request, &is_complete, wanted);
+      return call.flag == 0
+                 ? result
+                 : until_complete(result, is_complete, [&] { return PMPI_Test(&request, &is_complete, wanted); });
+    });
+    if (is_complete != 0 && own != nullptr) completed(*own, status);
   }
-  while (call.flag != 0 && is_complete == 0) CALL_MPI(PMPI_Test, &request, &is_complete, wanted);
-  complete();
 }
 
 void Executor::wait_all(const Arguments& call) {
@@ -167,11 +181,14 @@ void Executor::test_all(const Arguments& call, std::uint64_t calls) {
     }
   };
   for (std::uint64_t i = 0; i < calls; ++i) {
-    timed(call, [&] { return MPI_Testall(count, requests_.data(), &is_complete, wanted); });
+    timed(call, [&] {
+      const int result = MPI_Testall(count, requests_.data(), &is_complete, wanted);
+      return call.flag == 0 ? result : until_complete(result, is_complete, [&] {
+        return PMPI_Testall(count, requests_.data(), &is_complete, wanted);
+      });
+    });
     complete();
   }
-  while (call.flag != 0 && is_complete == 0) CALL_MPI(PMPI_Testall, count, requests_.data(), &is_complete, wanted);
-  complete();
 }
 
 void Executor::any(const Arguments& call, std::uint64_t calls) {
@@ -189,15 +206,15 @@ void Executor::any(const Arguments& call, std::uint64_t calls) {
   };
   for (std::uint64_t i = 0; i < (waits ? 1 : calls); ++i) {
     timed(call, [&] {
-      return waits ? MPI_Waitany(count, requests_.data(), &index, wanted)
-                   : MPI_Testany(count, requests_.data(), &index, &is_complete, wanted);
+      if (waits) return MPI_Waitany(count, requests_.data(), &index, wanted);
+      const int result = MPI_Testany(count, requests_.data(), &index, &is_complete, wanted);
+      return call.index < 0 ? result
+                            : until_complete(
+                                  result, is_complete,
+                                  [&] { return PMPI_Testany(count, requests_.data(), &index, &is_complete, wanted); });
     });
     complete();
   }
-  while (!waits && call.index >= 0 && is_complete == 0) {
-    CALL_MPI(PMPI_Testany, count, requests_.data(), &index, &is_complete, wanted);
-  }
-  complete();
 }
 
 void Executor::some(const Arguments& call, std::uint64_t calls) {
@@ -217,15 +234,16 @@ void Executor::some(const Arguments& call, std::uint64_t calls) {
   };
   for (std::uint64_t i = 0; i < (waits ? 1 : calls); ++i) {
     timed(call, [&] {
-      return waits ? MPI_Waitsome(count, requests_.data(), &done, indices_.data(), wanted)
-                   : MPI_Testsome(count, requests_.data(), &done, indices_.data(), wanted);
+      int result = waits ? MPI_Waitsome(count, requests_.data(), &done, indices_.data(), wanted)
+                         : MPI_Testsome(count, requests_.data(), &done, indices_.data(), wanted);
+      complete_some();
+      // Until as many are complete as in the program, or none is left that is not.
+      while (result == MPI_SUCCESS && done != MPI_UNDEFINED && complete < call.indices.size()) {
+        result = PMPI_Waitsome(count, requests_.data(), &done, indices_.data(), wanted);
+        complete_some();
+      }
+      return result;
     });
-    complete_some();
-  }
-  // Until as many are complete as in the program, or none is left that is not.
-  while (done != MPI_UNDEFINED && complete < call.indices.size()) {
-    CALL_MPI(PMPI_Waitsome, count, requests_.data(), &done, indices_.data(), wanted);
-    complete_some();
   }
 }
 

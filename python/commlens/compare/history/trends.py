@@ -115,7 +115,7 @@ def judge(
     with_busy: bool = False,
 ) -> list[Trend]:
     """The verdicts on cases that are shown together; `threshold`: within it they are the same."""
-    trends = [_compared(series, baseline, with_busy=with_busy) for series in every]
+    trends = [_compared(series, baseline, threshold, with_busy=with_busy) for series in every]
     tests = [trend for trend in trends if trend.has_enough]
     corrected = rank_test.holm([trend.p_value for trend in tests])
     decided = {
@@ -125,7 +125,7 @@ def judge(
     return [decided.get(id(trend), trend) for trend in trends]
 
 
-def _compared(series: CaseSeries, most: int, *, with_busy: bool) -> Trend:
+def _compared(series: CaseSeries, most: int, threshold: float, *, with_busy: bool) -> Trend:
     points = series.measured
     used = points if with_busy else [point for point in points if not point.busy]
     used = used[-MOST_VALUES:]
@@ -133,7 +133,9 @@ def _compared(series: CaseSeries, most: int, *, with_busy: bool) -> Trend:
         return Trend(series, used, used[:-1][-most:], used[-1:], why=_too_few(points, used))
     logs = logs_of(used, series.metric)
     places = change_points(logs)
-    begin, place = ([0, *places][-2:]) if places else (0, _without_change(len(used)))
+    begin, place = 0, _without_change(len(used))
+    if places:
+        begin, place = _begin(logs, places, threshold), places[-1]
     first = max(begin, place - most)
     before, after = logs[first:place], logs[place:][-most:]
     interval = rank_test.shift_interval(before, after)
@@ -148,8 +150,17 @@ def _compared(series: CaseSeries, most: int, *, with_busy: bool) -> Trend:
         bool(places),
         ratio,
         rank_test.u_test(before, after),
-        why="" if ratio else "the change is too new: 1 more launch decides",
+        why="" if ratio else "two changes within few launches: take more launches",
     )
+
+
+def _begin(logs: Sequence[float], places: Sequence[int], threshold: float) -> int:
+    """Where the baseline begins: at the newest of the earlier changes that are larger than the
+    threshold. Across others it is as it was."""
+    for before, place, after in reversed(list(zip([0, *places], places, places[1:]))):
+        if abs(rank_test.shift(logs[before:place], logs[place:after])) > math.log1p(threshold):
+            return place
+    return 0
 
 
 def _without_change(count: int) -> int:

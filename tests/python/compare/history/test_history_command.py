@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from commlens.base.errors import CommlensError
 from commlens.compare import history as histories
 from conftest import Commlens
 from history_helpers import day_of, launch, launches, stored
@@ -330,3 +331,26 @@ def test_versions_of_this_host_are_those_of_records_from_here(
             "SELECT text FROM launches JOIN facts ON facts.id = launches.facts"
         ).fetchone()
     assert ("kernel" in json.loads(facts)["versions"]) == is_here
+
+
+@pytest.mark.parametrize(
+    "words", [("latency", "allreduce"), ("latency", "--scaling", "1,2"), ("quick",)], ids=" ".join
+)
+def test_every_kind_of_run_keeps_its_records(words: tuple[str, ...], commlens: Commlens) -> None:
+    ran = commlens("run", *words, "--memory", "host", "--keep")
+    assert ran.returncode == 0, ran.stderr
+    measured = sum(record.status != "skipped" for record in kept())
+    with sqlite3.connect(STORE) as connection:
+        assert connection.execute("SELECT count(*) FROM records").fetchone() == (measured,)
+
+
+def test_records_that_cannot_be_kept_are_shown_all_the_same(
+    commlens: Commlens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise CommlensError("the disk is full", 1)
+
+    monkeypatch.setattr(histories, "add", fail)
+    ran = commlens("run", "latency", "--keep")
+    assert ran.returncode == 1 and "the disk is full" in ran.stderr
+    assert "passed" in ran.stdout and kept()

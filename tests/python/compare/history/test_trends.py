@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from commlens.base.errors import CommlensError
 from commlens.cli.history import FEWEST_BEFORE
 from commlens.compare.history.causes import causes_of
+from commlens.compare.history.change_points import change_points
 from commlens.compare.history.series import Selection, day, series_of
 from commlens.compare.history.store import reading
 from commlens.compare.history.trends import FEWEST, Trend, judge
@@ -74,6 +76,16 @@ def test_the_baseline_is_before_the_newest_change_and_after_the_one_before() -> 
     assert seen.verdict is Verdict.FASTER and seen.since[:10] == day_of(60)
     assert [point.median for point in seen.baseline] == medians(records)[30:60]
     assert len(trend(records, baseline=20).baseline) == 20
+
+
+def test_an_earlier_change_below_the_threshold_does_not_shorten_the_baseline() -> None:
+    levels = [1.0] * 30 + [1.01] * 30 + [1.2] * 5
+    factors = noise(len(levels), 0.002)
+    values = [level * factor for level, factor in zip(levels, factors)]
+    records = [launch(number, value) for number, value in enumerate(values)]
+    seen = trend(records)
+    assert len(change_points([math.log(value) for value in values])) == 2
+    assert (len(seen.baseline), seen.since[:10]) == (60, day_of(60))
 
 
 def test_too_few_launches_say_how_many_more() -> None:

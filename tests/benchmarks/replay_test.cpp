@@ -98,8 +98,8 @@ TEST_F(Replay, OfMessagesInEveryMode) {
       call("MPI_Barrier c", {0});
       call("MPI_Rsend bnTrtc", {0, 7, real_, next, 1, 0});
       call("MPI_Wait q", {0});
-      call("MPI_Sendrecv bnTrtbnTrtc", {0, 100, real_, next, 1, 0, 100, real_, last, 1, 0});
-      call("MPI_Sendrecv_replace bnTrtrtc", {0, 100, real_, next, 1, last, 1, 0});
+      call("MPI_Sendrecv bnTrtbnTrtc", {0, 100, real_, next, 10 + rank, 0, 100, real_, last, 10 + last, 0});
+      call("MPI_Sendrecv_replace bnTrtrtc", {0, 100, real_, next, 10 + rank, last, 10 + last, 0});
       call("MPI_Sendrecv bnTrtbnTrtc", {0, 10, real_, -1, 1, 0, 10, real_, -1, 1, 0});  // MPI_PROC_NULL
       call("MPI_Isend bnTrtcQ", {0, 3, real_, next, 1, 0, 0});
       call("MPI_Recv bnTrtc", {0, 3, real_, -2, -1, 0});  // the wildcard is left

@@ -79,11 +79,12 @@ TEST_F(Replay, OfRequestsThatCompleteAsRecorded) {
 TEST_F(Replay, OfTestsSpreadsTheirNumber) {
   each_rank([&](std::int64_t, std::int64_t) {
     trace_.loop(10, [&] { call("MPI_Iprobe rtcf", {0, 5, 1, 0}); });
+    trace_.loop(10, [&] { call("MPI_Iprobe rtcf", {0, 6, 1, 0}, 2, 7); });
     trace_.loop(7, [&] { call("MPI_Improbe rtcMf", {0, 5, 1, -1, 0}, 3); });
     call("MPI_Iprobe rtcf", {0, 5, 1, 0}, 12);
   });
   expect_right();
-  EXPECT_EQ(calls_, static_cast<double>(ranks_ * (10 + 21 + 12)));
+  EXPECT_EQ(calls_, static_cast<double>(ranks_ * (10 + 27 + 21 + 12)));
 }
 
 TEST_F(Replay, OfMessagesInEveryMode) {

@@ -40,8 +40,8 @@ class Replay : public testing::Test {
       sequence(rank, ranks_);
     }
   }
-  void call(const std::string& function, const Fields& fields, std::uint64_t calls = 1) {
-    trace_.call(function, fields, calls);
+  void call(const std::string& function, const Fields& fields, std::uint64_t calls = 1, std::uint64_t more = 0) {
+    trace_.call(function, fields, calls, more);
   }
   [[nodiscard]] std::int64_t array(const Fields& values) { return trace_.array(values); }
   [[nodiscard]] std::int64_t array_of(std::int64_t length, const std::function<std::int64_t(std::int64_t)>& value) {

@@ -1,10 +1,10 @@
 // Which message a receive gets, where some have wildcards.
+#include "benchmarks/replay/message_order.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <optional>
-
-#include "benchmarks/replay/message_order.hpp"
 
 namespace commlens::replay {
 namespace {

@@ -28,11 +28,12 @@ class TraceWriter {
 
   /// What follows is of this rank.
   void rank(std::size_t rank) { sequence_ = &bodies_[rank]; }
-  /// `function` is the name with the letters of the fields; `calls` are those that an execution stands for.
-  void call(const std::string& function, const Fields& fields, std::uint64_t calls = 1) {
+  /// `function` is the name with the letters of the fields; `calls` are those that an execution stands for, `more`
+  /// those of all executions beyond.
+  void call(const std::string& function, const Fields& fields, std::uint64_t calls = 1, std::uint64_t more = 0) {
     const std::int64_t of = number_of(functions_, text(function));
     const std::int64_t event = number_of(events_, number(static_cast<std::uint64_t>(of)) + list_of(fields));
-    sequence_->push_back({.event = static_cast<std::uint64_t>(event), .calls = calls});
+    sequence_->push_back({.event = static_cast<std::uint64_t>(event), .calls = calls, .more = more});
   }
   void loop(std::uint64_t times, const std::function<void()>& body) {
     auto* const outer = sequence_;
@@ -76,6 +77,7 @@ class TraceWriter {
   struct Item {
     std::uint64_t event = 0;
     std::uint64_t calls = 1;
+    std::uint64_t more = 0;
     std::uint64_t times = 0;  ///< of a loop
     std::vector<Item> body = {};
   };
@@ -127,7 +129,7 @@ class TraceWriter {
       } else {
         times.push_back(number(executions) + number(executions * gap_ns) + number(executions * gap_ns) +
                         number(executions * call_ns) + number(gap_ns) + number(call_ns) +
-                        number(executions * item.calls));
+                        number(executions * item.calls + item.more));
       }
     }
   }

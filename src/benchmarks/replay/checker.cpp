@@ -30,7 +30,17 @@ bool receives_message(Pattern pattern) {
   return pattern == Pattern::receive || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
 }
 
+bool any(const std::vector<std::unique_ptr<Arguments>>& calls, bool (*is_so)(const Arguments& call)) {
+  return std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return is_so(*call); });
+}
+
+bool has_wildcard(const Arguments& call) { return call.source == MPI_ANY_SOURCE || call.receive_tag == MPI_ANY_TAG; }
+bool is_cancel(const Arguments& call) { return call.function->pattern == Pattern::cancel; }
+
 }  // namespace
+
+Checker::Checker(const Trace& trace, device::Stream& stream, const std::vector<std::unique_ptr<Arguments>>& calls)
+    : trace_(trace), stream_(stream), cancels_(any(calls, is_cancel)), order_(any(calls, has_wildcard)) {}
 
 Block Checker::block(const Side& side, std::int64_t number) const {
   Block block;
@@ -82,27 +92,22 @@ void Checker::fill(const Arguments& call, CommunicatorEntry& communicator, Ticke
 
 void Checker::fill_message(const Arguments& call, const CommunicatorEntry& communicator, const Ticket& ticket) {
   const Block sent = block(sent_side(call), 0);
-  const std::uint64_t number = sent_[{communicator.id, call.dest, call.send_tag}]++;
+  const std::uint64_t number = order_.sent({communicator.id, call.dest, call.send_tag});
   write(stream_, sent, message_seed(ticket.id, ticket.shape.rank, call.dest, call.send_tag, number, sent.bytes));
 }
 
-void Checker::expect_message(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket) {
-  ticket.is_checked = false;
-  ticket.source = call.source;
-  ticket.tag = call.receive_tag;
-  if (call.source == MPI_PROC_NULL) return;
-  if (call.source == MPI_ANY_SOURCE || call.receive_tag == MPI_ANY_TAG) communicator.is_unordered = true;
-  if (!is_ordered_ || communicator.is_unordered) {
-    ++unchecked_;
-    return;
-  }
-  ticket.is_checked = true;
-  ticket.before = received_[{communicator.id, call.source, call.receive_tag}]++;
+void Checker::expect_message(const Arguments& call, const CommunicatorEntry& communicator, Ticket& ticket) {
+  ticket.is_checked = call.source != MPI_PROC_NULL;
+  if (ticket.is_checked) ticket.receive = order_.posted({communicator.id, call.source, call.receive_tag});
 }
 
-Ticket Checker::matched(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape) {
+Ticket Checker::matched(const Arguments& call, const CommunicatorEntry& communicator, const Shape& shape,
+                        const MPI_Status& status) {
   Ticket ticket{.id = communicator.id, .shape = shape};
   expect_message(call, communicator, ticket);
+  if (!ticket.is_checked) return ticket;
+  const Channel from{communicator.id, status.MPI_SOURCE, status.MPI_TAG};
+  ticket.probed = Probed{from, order_.number(ticket.receive, from)};
   return ticket;
 }
 
@@ -123,16 +128,22 @@ void Checker::end_message(const Arguments& call, const Ticket& ticket, const MPI
   int is_cancelled = 0;
   CALL_MPI(PMPI_Test_cancelled, &status, &is_cancelled);
   if (is_cancelled != 0) return;
+  const Channel from = ticket.probed ? ticket.probed->from : Channel{ticket.id, status.MPI_SOURCE, status.MPI_TAG};
+  const auto number = ticket.probed ? ticket.probed->number : order_.number(ticket.receive, from);
+  if (!number || cancels_) {
+    ++unchecked_;
+    return;
+  }
   MPI_Count bytes = 0;
   CALL_MPI(PMPI_Get_elements_x, &status, MPI_BYTE, &bytes);
   Block received = block(call.receive, 0);
-  const std::string from = fmt::format("the message from rank {} with tag {}", ticket.source, ticket.tag);
+  const std::string text = fmt::format("the message from rank {} with tag {}", from.rank, from.tag);
   if (bytes < 0 || static_cast<std::size_t>(bytes) > received.bytes) {
-    return note(call, from, fmt::format("it has {} bytes, where {} are awaited", bytes, received.bytes));
+    return note(call, text, fmt::format("it has {} bytes, where {} are awaited", bytes, received.bytes));
   }
   received.bytes = static_cast<std::size_t>(bytes);
-  compare(call, from, received,
-          message_seed(ticket.id, ticket.source, ticket.shape.rank, ticket.tag, ticket.before, received.bytes));
+  compare(call, text, received,
+          message_seed(ticket.id, from.rank, ticket.shape.rank, from.tag, *number, received.bytes));
 }
 
 void Checker::compare(const Arguments& call, const std::string& of, const Block& block, std::uint64_t seed) {

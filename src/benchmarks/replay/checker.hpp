@@ -1,21 +1,19 @@
 // Validates a replay: fills what is sent, and compares what is received.
-//
-// Messages between two ranks are told apart by communicator, ranks, tag and how many there were before, which both
-// sides know: MPI keeps the order of messages that match the same receives. Collectives are counted.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
+#include <vector>
 
 #include "benchmarks/replay/communicators.hpp"
 #include "benchmarks/replay/contents.hpp"
 #include "benchmarks/replay/function.hpp"
+#include "benchmarks/replay/message_order.hpp"
 #include "benchmarks/replay/program.hpp"
 #include "benchmarks/replay/reductions.hpp"
 #include "benchmarks/replay/trace.hpp"
@@ -23,22 +21,25 @@
 
 namespace commlens::replay {
 
+/// A message that a probe has matched.
+struct Probed {
+  Channel from;
+  std::optional<std::uint64_t> number;
+};
+
 /// What is known of a message or a collective, from when it begins to when it is complete.
 struct Ticket {
-  bool is_checked = false;   ///< once it is complete
-  std::uint64_t id = 0;      ///< of the collective, or of the communicator
-  std::uint64_t before = 0;  ///< of a message to be received: those of its channel before it
+  bool is_checked = false;  ///< once it is complete
+  std::uint64_t id = 0;     ///< of the collective, or of the communicator
+  PostedReceive receive;
+  std::optional<Probed> probed;
   Shape shape;
-  // Of a message that was probed.
-  int source = MPI_PROC_NULL;
-  int tag = 0;
 };
 
 class Checker {
  public:
-  /// `is_ordered`: the program cancels no request, so that it is known which message a receive gets.
-  Checker(const Trace& trace, device::Stream& stream, bool is_ordered)
-      : trace_(trace), stream_(stream), is_ordered_(is_ordered) {}
+  /// `calls` are those of the program.
+  Checker(const Trace& trace, device::Stream& stream, const std::vector<std::unique_ptr<Arguments>>& calls);
 
   /// Before a call that communicates, or the first start of a persistent one: what is sent is filled, what is received
   /// is cleared. Complete when it returns.
@@ -46,7 +47,8 @@ class Checker {
   /// Before another start of a persistent call.
   void begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes);
   /// A message is matched by a probe, and received by a later call, before which its place is cleared.
-  Ticket matched(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape);
+  Ticket matched(const Arguments& call, const CommunicatorEntry& communicator, const Shape& shape,
+                 const MPI_Status& status);
   void begin_receive(const Arguments& call, const Need& bytes);
   /// After a call or the completion of its request.
   void end(const Arguments& call, const Ticket& ticket, const MPI_Status& status);
@@ -57,11 +59,9 @@ class Checker {
   [[nodiscard]] std::size_t unchecked() const { return unchecked_; }  ///< calls whose results are not known
 
  private:
-  using Channel = std::tuple<std::uint64_t, int, int>;  ///< id of the communicator, the other rank, tag
-
   void fill(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes);
   void fill_message(const Arguments& call, const CommunicatorEntry& communicator, const Ticket& ticket);
-  void expect_message(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket);
+  void expect_message(const Arguments& call, const CommunicatorEntry& communicator, Ticket& ticket);
   void fill_collective(const Arguments& call, Ticket& ticket);
   void fill_reduction(const Arguments& call, Ticket& ticket);
   void end_message(const Arguments& call, const Ticket& ticket, const MPI_Status& status);
@@ -74,9 +74,8 @@ class Checker {
 
   const Trace& trace_;
   device::Stream& stream_;
-  bool is_ordered_;
-  std::map<Channel, std::uint64_t> sent_;
-  std::map<Channel, std::uint64_t> received_;
+  bool cancels_;  ///< it is not known which message a receive gets after one that was cancelled
+  MessageOrder order_;
   std::string error_;
   std::size_t bytes_ = 0;
   std::size_t unchecked_ = 0;

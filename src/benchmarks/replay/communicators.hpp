@@ -23,7 +23,6 @@ struct CommunicatorEntry {
   std::uint64_t made_from = 0;    ///< communicators that were made from it
   std::uint64_t collectives = 0;  ///< that were begun in it
   std::uint64_t order = 0;        ///< in which it was made
-  bool is_unordered = false;      ///< which message a receive gets is not known from here on
 };
 
 class Communicators {

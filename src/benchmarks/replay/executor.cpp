@@ -79,10 +79,7 @@ void Executor::execute() {
 
 Verdict Executor::validate() {
   prepare();
-  const auto& calls = program_.calls();
-  const bool cancels = std::any_of(calls.begin(), calls.end(),
-                                   [](const auto& call) { return call->function->pattern == Pattern::cancel; });
-  checker_.emplace(trace_, run_.stream(), !cancels);
+  checker_.emplace(trace_, run_.stream(), program_.calls());
   const Totals measured = std::exchange(totals_, {.seconds_of = std::vector<double>(functions().size())});
   execute_nodes();
   for (Slot& slot : slots_) finish_freed(slot);
@@ -215,7 +212,8 @@ void Executor::probe(Arguments& call, std::uint64_t calls) {
   CommunicatorEntry& communicator = communicators_.at(call.communicator);
   const bool is_test = has_flag(call);
   call.communicator_handle = communicator.handle;
-  call.status = MPI_STATUS_IGNORE;
+  MPI_Status status{};
+  call.status = checker_ ? &status : MPI_STATUS_IGNORE;
   if (is_test && call.flag == 0) return probe_without_result(call, calls);
   const bool matches = call.function->pattern == Pattern::mprobe;
   Message nobodys;
@@ -226,14 +224,16 @@ void Executor::probe(Arguments& call, std::uint64_t calls) {
     int result = call.function->call(call);
     // By MPI's own functions, so that a profiler counts one call, as in the program.
     while (is_test && result == MPI_SUCCESS && call.called_flag == 0) {
-      result = matches ? PMPI_Improbe(call.source, call.receive_tag, communicator.handle, &call.called_flag,
-                                      &message.handle, MPI_STATUS_IGNORE)
-                       : PMPI_Iprobe(call.source, call.receive_tag, communicator.handle, &call.called_flag,
-                                     MPI_STATUS_IGNORE);
+      result = matches
+                   ? PMPI_Improbe(call.source, call.receive_tag, communicator.handle, &call.called_flag,
+                                  &message.handle, call.status)
+                   : PMPI_Iprobe(call.source, call.receive_tag, communicator.handle, &call.called_flag, call.status);
     }
     return result;
   });
-  if (matches && checker_) message.ticket = checker_->matched(call, communicator, communicators_.shape(communicator));
+  if (matches && checker_) {
+    message.ticket = checker_->matched(call, communicator, communicators_.shape(communicator), status);
+  }
 }
 
 /// With a tag that no message has: an MPI_Improbe must not match one before its time.

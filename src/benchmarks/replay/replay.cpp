@@ -30,10 +30,11 @@ constexpr Fact not_replayed_share{"not_replayed_share", unit::none,
 constexpr Fact calls{"calls", unit::none, "MPI calls of a replay, of all ranks"};
 constexpr Fact sent_bytes{"sent_bytes", unit::bytes,
                           "bytes that the calls of all ranks send, as `commlens profile` counts them"};
-constexpr Fact unchecked_calls{"unchecked_calls", unit::none,
-                               "calls of all ranks whose results validation does not know: with wildcards that the "
-                               "trace has left, of neighbors and of intercommunicators, reductions of pairs, of "
-                               "complex numbers and by operations of the program's own"};
+constexpr Fact unchecked_calls{
+    "unchecked_calls", unit::none,
+    "calls of all ranks whose results validation does not know: beside wildcards that the "
+    "trace has left, in programs that cancel requests, of neighbors and of intercommunicators, reductions of pairs, of "
+    "complex numbers and by operations of the program's own"};
 
 /// Of the replays that are samples, on this rank.
 class Samples {

@@ -1,0 +1,116 @@
+// Validation finds what MPI gets wrong, and traces that cannot be replayed are refused.
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.hpp"
+#include "replays.hpp"
+
+namespace {
+
+/// What a faulty MPI library does to messages of this rank.
+struct Fault {
+  bool flips = false;  ///< the last byte of what is sent
+  bool loses = false;  ///< what a broadcast brings
+};
+Fault fault;
+
+}  // namespace
+
+// In the place of MPI's own: the program is linked to these.
+extern "C" int MPI_Send(const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm communicator) {
+  int size = 0;
+  PMPI_Type_size(type, &size);
+  if (fault.flips && count > 0) {
+    // A message is in memory that is to be written again before it is sent again.
+    auto* const bytes = static_cast<unsigned char*>(const_cast<void*>(data));
+    bytes[static_cast<std::size_t>(count) * static_cast<std::size_t>(size) - 1] ^= 1U;
+  }
+  return PMPI_Send(data, count, type, to, tag, communicator);
+}
+
+extern "C" int MPI_Bcast(void* data, int count, MPI_Datatype type, int root, MPI_Comm communicator) {
+  if (!fault.loses || type != MPI_DOUBLE) return PMPI_Bcast(data, count, type, root, communicator);
+  std::vector<double> lost(static_cast<std::size_t>(count));
+  int rank = 0;
+  PMPI_Comm_rank(communicator, &rank);
+  return PMPI_Bcast(rank == root ? data : lost.data(), count, type, root, communicator);
+}
+
+namespace commlens::replay {
+namespace {
+
+TEST_F(Replay, FindsAByteThatIsWrong) {
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    call("MPI_Irecv bnTrtcQ", {0, 9, real_, (rank + n - 1) % n, 1, 0, 0});
+    call("MPI_Send bnTrtc", {0, 9, real_, (rank + 1) % n, 1, 0});
+    call("MPI_Wait q", {0});
+  });
+  fault.flips = true;
+  const Outcome outcome = replayed();
+  fault.flips = false;
+  EXPECT_EQ(outcome.exit, Exit::failed);
+  const std::string last = std::to_string(ranks_ - 1);
+  EXPECT_NE(outcome.reason().find("rank 0, after 1 operation: MPI_Irecv, the message from rank " + last +
+                                  " with tag 1: byte 71 of 72 is "),
+            std::string::npos)
+      << outcome.reason();
+}
+
+TEST_F(Replay, FindsABroadcastThatIsLost) {
+  if (ranks_ < 2) GTEST_SKIP() << "one rank has it before";
+  each_rank([&](std::int64_t, std::int64_t) { call("MPI_Bcast bnTrc", {0, 9, real_, 0, 0}); });
+  fault.loses = true;
+  const Outcome outcome = replayed();
+  fault.loses = false;
+  EXPECT_EQ(outcome.exit, Exit::failed);
+  EXPECT_NE(outcome.reason().find("rank 1, after 1 operation: MPI_Bcast, the block of rank 0: byte 0 of 72 is 0"),
+            std::string::npos)
+      << outcome.reason();
+}
+
+TEST_F(Replay, FindsBlocksThatAreTooShort) {
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    call("MPI_Gather bnTbnTrc", {0, rank == n - 1 ? 3 : 4, real_, 0, 4, real_, 0, 0});
+  });
+  EXPECT_NE(replayed().reason().find("MPI_Gather, the block of rank " + std::to_string(ranks_ - 1) + ": byte 24 of 32"),
+            std::string::npos);
+}
+
+/// Only the least time is certain: the processor may do something else.
+TEST_F(Replay, WaitsBetweenCallsAsTheProgramDid) {
+  each_rank([&](std::int64_t, std::int64_t) { trace_.loop(10, [&] { call("MPI_Barrier c", {0}); }); });
+  trace_.gap_ns = 2'000'000;
+  const Outcome outcome = replayed(" --gaps wall");
+  EXPECT_GE(outcome.record.at("statistics").at("time_s").at("median").get<double>(), 0.020);
+  EXPECT_EQ(replayed(" --gaps cpu").exit, Exit::ok);
+  EXPECT_EQ(replayed(" --gaps none").exit, Exit::ok);
+}
+
+TEST_F(Replay, RefusesWhatItCannotReplay) {
+  const auto problem = [&](const std::string& options = "") {
+    return problem_of<UsageError>([&] { replayed(options); });
+  };
+  each_rank([&](std::int64_t, std::int64_t) {
+    call("MPI_Barrier c", {0});
+    call("MPI_Put", {});
+  });
+  EXPECT_NE(problem().find("50.0% of the program's MPI time was in calls that are not replayed, most of it in MPI_Put"),
+            std::string::npos);
+  EXPECT_EQ(problem(" --allow-partial"), "");
+  trace_.is_complete = false;
+  EXPECT_NE(problem().find("the program did not come to its end"), std::string::npos);
+
+  TraceWriter more(static_cast<std::size_t>(ranks_ + 1));
+  std::swap(trace_, more);
+  EXPECT_NE(problem().find("it is a trace of " + std::to_string(ranks_ + 1) + " ranks; start as many, not " +
+                           std::to_string(ranks_)),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace commlens::replay

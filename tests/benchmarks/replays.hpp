@@ -1,0 +1,99 @@
+// Replays of traces that a test writes, on as many ranks as it is started on.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "base/json.hpp"
+#include "started.hpp"
+#include "trace_writer.hpp"
+#include "world.hpp"
+
+namespace commlens::replay {
+
+using Fields = TraceWriter::Fields;
+
+struct Outcome {
+  Exit exit = Exit::ok;
+  Json record;
+
+  [[nodiscard]] double fact(const std::string& name) const { return record.at("facts").at(name).get<double>(); }
+  [[nodiscard]] std::string reason() const { return record.value("reason", ""); }
+};
+
+/// Of all ranks, each of which writes the same.
+class Replay : public testing::Test {
+ protected:
+  using Sequence = std::function<void(std::int64_t rank, std::int64_t ranks)>;
+
+  Replay() : trace_(static_cast<std::size_t>(world().size())) {}
+
+  void each_rank(const Sequence& sequence) {
+    for (std::int64_t rank = 0; rank < ranks_; ++rank) {
+      trace_.rank(static_cast<std::size_t>(rank));
+      sequence(rank, ranks_);
+    }
+  }
+  void call(const std::string& function, const Fields& fields, std::uint64_t calls = 1, std::uint64_t more = 0) {
+    trace_.call(function, fields, calls, more);
+  }
+  [[nodiscard]] std::int64_t array(const Fields& values) { return trace_.array(values); }
+  [[nodiscard]] std::int64_t array_of(std::int64_t length, const std::function<std::int64_t(std::int64_t)>& value) {
+    Fields values;
+    for (std::int64_t i = 0; i < length; ++i) values.push_back(value(i));
+    return array(values);
+  }
+
+  Outcome replayed(const std::string& options = "") {
+    const std::string file = write();
+    const std::string record = file + ".record";
+    Outcome outcome;
+    outcome.exit = run(
+        {.name = {},
+         .ranks = {},
+         .words = "replay --transport mpi --memory host --repeat 2 --trace " + file + " --record " + record + options});
+    world().barrier();
+    std::ifstream stream(record);
+    for (std::string line; std::getline(stream, line);) outcome.record = parse_json(line);
+    world().barrier();
+    if (world().rank() == 0) std::remove(record.c_str());
+    return outcome;
+  }
+
+  void expect_right() {
+    const Outcome outcome = replayed();
+    EXPECT_EQ(outcome.exit, Exit::ok) << outcome.reason();
+    EXPECT_EQ(outcome.record.at("validation").at("status"), "passed");
+    unchecked_ = outcome.fact("unchecked_calls");
+    calls_ = outcome.fact("calls");
+    bytes_ = outcome.fact("sent_bytes");
+  }
+
+  std::string write() {
+    std::string file;
+    if (world().rank() == 0) {
+      file = testing::TempDir() + "replay_" + std::to_string(ranks_) + ".clt";
+      std::ofstream(file, std::ios::binary) << trace_.content();
+    }
+    return world().broadcast(file);
+  }
+
+  TraceWriter trace_;
+  const std::int64_t ranks_ = world().size();
+  const std::int64_t real_ = trace_.type("MPI_DOUBLE", 8);
+  const std::int64_t integer_ = trace_.type("MPI_INT", 4);
+  const std::int64_t byte_ = trace_.type("MPI_BYTE", 1);
+  const std::int64_t row_ = trace_.type("", 24, 800);
+  const std::int64_t sum_ = trace_.operation("MPI_SUM");
+  double unchecked_ = 0;
+  double calls_ = 0;
+  double bytes_ = 0;
+};
+
+}  // namespace commlens::replay

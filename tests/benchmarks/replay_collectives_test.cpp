@@ -1,4 +1,6 @@
 // Replays collectives, communicators and topologies of every kind, on 1 to 4 ranks.
+#include <mpi.h>
+
 #include <cstdint>
 
 #include "replays.hpp"
@@ -125,6 +127,13 @@ TEST_F(Replay, OfCommunicatorsThatAreMadeAndFreedInALoop) {
   EXPECT_EQ(unchecked_, 0);
 }
 
+/// Open MPI 4.1.4, in any program on 4 ranks, and now and then on 2.
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
+constexpr bool hangs_in_dist_graph_create = true;
+#else
+constexpr bool hangs_in_dist_graph_create = false;
+#endif
+
 TEST_F(Replay, OfTopologies) {
   each_rank([&](std::int64_t rank, std::int64_t n) {
     const std::int64_t next = (rank + 1) % n;
@@ -143,7 +152,7 @@ TEST_F(Replay, OfTopologies) {
       call("MPI_Ineighbor_alltoallv baaTbaaTcQ",
            {0, array({3}), array({0}), real_, 0, array({3}), array({0}), real_, 4, 0});
       call("MPI_Wait q", {0});
-      if (n < 4) {  // Open MPI 4.1 hangs in it on 4 ranks, in any program
+      if (!hangs_in_dist_graph_create) {
         call("MPI_Dist_graph_create cnaaanC", {0, 1, array({rank}), array({1}), array({next}), 0, 5});
         call("MPI_Neighbor_alltoall bnTbnTc", {0, 3, real_, 0, 3, real_, 5});
         call("MPI_Comm_free F", {5});

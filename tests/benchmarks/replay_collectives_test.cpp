@@ -40,6 +40,14 @@ TEST_F(Replay, OfCollectives) {
   EXPECT_EQ(unchecked_, 0);
 }
 
+/// The harness repeats short operations, to find out about collectives, with a rank that comes late.
+TEST_F(Replay, CommunicatesNoLongerThanItTakes) {
+  each_rank([&](std::int64_t, std::int64_t) {
+    trace_.loop(1000, [&] { call("MPI_Allreduce bbnToc", {0, 0, 1, real_, sum_, 0}); });
+  });
+  EXPECT_LE(replayed().fact("communication_share"), 1);
+}
+
 TEST_F(Replay, OfReductions) {
   const auto pair = trace_.type("MPI_DOUBLE_INT", 12, 16);
   each_rank([&](std::int64_t rank, std::int64_t n) {
@@ -143,7 +151,7 @@ TEST_F(Replay, OfTopologies) {
       call("MPI_Ineighbor_alltoallv baaTbaaTcQ",
            {0, array({3}), array({0}), real_, 0, array({3}), array({0}), real_, 4, 0});
       call("MPI_Wait q", {0});
-      if (n < 4) {  // Open MPI 4.1 hangs in it on 4 ranks, in any program
+      if (n < 3) {  // Open MPI 4.1 hangs in it now and then on more ranks, in any program
         call("MPI_Dist_graph_create cnaaanC", {0, 1, array({rank}), array({1}), array({next}), 0, 5});
         call("MPI_Neighbor_alltoall bnTbnTc", {0, 3, real_, 0, 3, real_, 5});
         call("MPI_Comm_free F", {5});

@@ -1,6 +1,4 @@
 // Replays collectives, communicators and topologies of every kind, on 1 to 4 ranks.
-#include <mpi.h>
-
 #include <cstdint>
 
 #include "replays.hpp"
@@ -40,6 +38,14 @@ TEST_F(Replay, OfCollectives) {
   });
   expect_right();
   EXPECT_EQ(unchecked_, 0);
+}
+
+/// The harness repeats short operations, to find out about collectives, with a rank that comes late.
+TEST_F(Replay, CommunicatesNoLongerThanItTakes) {
+  each_rank([&](std::int64_t, std::int64_t) {
+    trace_.loop(1000, [&] { call("MPI_Allreduce bbnToc", {0, 0, 1, real_, sum_, 0}); });
+  });
+  EXPECT_LE(replayed().fact("communication_share"), 1);
 }
 
 TEST_F(Replay, OfReductions) {
@@ -127,13 +133,6 @@ TEST_F(Replay, OfCommunicatorsThatAreMadeAndFreedInALoop) {
   EXPECT_EQ(unchecked_, 0);
 }
 
-/// Open MPI 4.1.4, in any program on 4 ranks, and now and then on 2.
-#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION < 5
-constexpr bool hangs_in_dist_graph_create = true;
-#else
-constexpr bool hangs_in_dist_graph_create = false;
-#endif
-
 TEST_F(Replay, OfTopologies) {
   each_rank([&](std::int64_t rank, std::int64_t n) {
     const std::int64_t next = (rank + 1) % n;
@@ -152,7 +151,7 @@ TEST_F(Replay, OfTopologies) {
       call("MPI_Ineighbor_alltoallv baaTbaaTcQ",
            {0, array({3}), array({0}), real_, 0, array({3}), array({0}), real_, 4, 0});
       call("MPI_Wait q", {0});
-      if (!hangs_in_dist_graph_create) {
+      if (n < 3) {  // Open MPI 4.1 hangs in it now and then on more ranks, in any program
         call("MPI_Dist_graph_create cnaaanC", {0, 1, array({rank}), array({1}), array({next}), 0, 5});
         call("MPI_Neighbor_alltoall bnTbnTc", {0, 3, real_, 0, 3, real_, 5});
         call("MPI_Comm_free F", {5});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,13 @@ struct Outcome {
 class Replay : public testing::Test {
  protected:
   using Sequence = std::function<void(std::int64_t rank, std::int64_t ranks)>;
+
+  void TearDown() override {
+    world().barrier();
+    if (file_.empty()) return;
+    std::remove(file_.c_str());
+    std::remove((file_ + ".record").c_str());
+  }
 
   Replay() : trace_(static_cast<std::size_t>(world().size())) {}
 
@@ -76,14 +84,14 @@ class Replay : public testing::Test {
   }
 
   std::string write() {
-    std::string file;
     if (world().rank() == 0) {
-      file = testing::TempDir() + "replay_" + std::to_string(ranks_) + ".clt";
-      std::ofstream(file, std::ios::binary) << trace_.content();
+      file_ = testing::TempDir() + "replay_" + std::to_string(getpid()) + ".clt";
+      std::ofstream(file_, std::ios::binary) << trace_.content();
     }
-    return world().broadcast(file);
+    return world().broadcast(file_);
   }
 
+  std::string file_;  ///< on rank 0, others' names are not theirs to remove
   TraceWriter trace_;
   const std::int64_t ranks_ = world().size();
   const std::int64_t real_ = trace_.type("MPI_DOUBLE", 8);

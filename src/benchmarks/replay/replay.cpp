@@ -36,10 +36,20 @@ constexpr Fact unchecked_calls{
     "trace has left, in programs that cancel requests, of neighbors and of intercommunicators, reductions of pairs, of "
     "complex numbers and by operations of the program's own"};
 
-/// Of the replays that are samples, on this rank.
+/// Of the replays that are samples, on this rank. After them the harness makes others, in which a rank comes late, to
+/// find out about collectives: their rounds are not new.
 class Samples {
  public:
-  void add(const Totals& totals) { call_s_.push_back(totals.call_s); }
+  void begin(std::size_t round) {
+    is_new_ = round > round_;
+    round_ = std::max(round, round_);
+  }
+  void add(const Totals& totals) {
+    if (!is_new_) return;
+    call_s_.push_back(totals.call_s);
+    last_ = totals;
+  }
+  [[nodiscard]] const Totals& last() const { return last_; }
   /// Of the last `count`: those before were to warm up.
   [[nodiscard]] double mean_call_s(std::size_t count) const {
     const std::size_t first = call_s_.size() - std::min(count, call_s_.size());
@@ -49,7 +59,10 @@ class Samples {
   }
 
  private:
+  std::size_t round_ = 0;
+  bool is_new_ = false;
   std::vector<double> call_s_;
+  Totals last_;
 };
 
 double mean(const std::vector<double>& values) {
@@ -67,19 +80,19 @@ void add_facts(Run& run, const Options& options, const Executor& executor, const
   run.fact(recorded_s, options.trace().seconds);
   run.fact(recorded_communication_s, mean(options.recorded().call_s_of_rank));
   run.fact(not_replayed_share, options.not_replayed());
-  run.fact(calls, communicator.sum_of_reals(executor.totals().calls));
-  run.fact(sent_bytes, communicator.sum_of_reals(executor.totals().bytes));
+  run.fact(calls, communicator.sum_of_reals(samples.last().calls));
+  run.fact(sent_bytes, communicator.sum_of_reals(samples.last().bytes));
   run.fact(unchecked_calls, communicator.sum_of_reals(static_cast<double>(executor.unchecked())));
 }
 
 /// The seconds of the last replay in each function, by rank.
-void add_series(Run& run, const Executor& executor) {
-  std::vector<double> most = executor.totals().seconds_of;
+void add_series(Run& run, const Totals& last) {
+  std::vector<double> most = last.seconds_of;
   run.communicator().maximum(most);
   for (std::size_t i = 0; i < most.size(); ++i) {
     if (most[i] == 0) continue;
     std::vector<double> of_rank(static_cast<std::size_t>(run.ranks()));
-    of_rank[static_cast<std::size_t>(run.rank())] = executor.totals().seconds_of[i];
+    of_rank[static_cast<std::size_t>(run.rank())] = last.seconds_of[i];
     run.communicator().maximum(of_rank);
     run.series(std::string(functions()[i].name) + "_s", std::move(of_rank));
   }
@@ -92,7 +105,11 @@ void replay(Run& run, const Options& options) {
   Samples samples;
   bool is_validated = false;
   run.measure({.operation = "replay",
-               .reset = [&](std::size_t) { executor.prepare(); },
+               .reset =
+                   [&](std::size_t round) {
+                     samples.begin(round);
+                     executor.prepare();
+                   },
                .operate =
                    [&] {
                      executor.execute();
@@ -106,7 +123,7 @@ void replay(Run& run, const Options& options) {
                .repetition = {.timing = measure::Timing::each, .repeat = 5, .warmup = 1, .batches = 1},
                .metrics = {time_s()}});
   add_facts(run, options, executor, samples);
-  add_series(run, executor);
+  add_series(run, samples.last());
   if (options.not_replayed() > 0) {
     run.report(fmt::format("{:.1f}% of the program's MPI time was in calls that are not replayed, most of it in {}",
                            100 * options.not_replayed(), options.recorded().not_replayed));

@@ -9,11 +9,12 @@ import click
 from commlens.base.errors import Status
 from commlens.base.terminal import console, echo
 from commlens.cli import option
+from commlens.cli.group import CommandGroup
 
 _file = click.argument("file", type=option.path)
 
 
-@click.group()
+@click.group(cls=CommandGroup)
 def trace() -> None:
     """Show and check the trace of a program, which `commlens profile --trace` has written.
 

@@ -14,6 +14,7 @@ import pytest
 from building_helpers import ROOT, tool
 from commlens.cli import command
 from commlens.cli.history import history
+from commlens.cli.trace import trace
 
 TOOL = ROOT / "tools" / "command_reference.py"
 REFERENCE = tool(TOOL.stem)
@@ -35,7 +36,10 @@ def test_the_help_option_is_the_same_for_a_command_that_runs_by_itself(name: str
 
 def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
     subprocess.run([sys.executable, TOOL, "--man", tmp_path], check=True)
-    names = [*COMMANDS, *(f"history-{name}" for name in history.commands)]
+    nested = {"history": history, "trace": trace}
+    names = [
+        *COMMANDS, *(f"{group}-{name}" for group, own in nested.items() for name in own.commands),
+    ]  # fmt: skip
     expected = {"commlens.1", *(f"commlens-{name}.1" for name in names)}
     assert {path.name for path in tmp_path.iterdir()} == expected
     text = (tmp_path / "commlens-run.1").read_text(encoding="utf-8")

@@ -131,6 +131,7 @@ KNOWN: dict[str, set[str]] = {
         for name in ("peer-host", "tune-host-allreduce", "tune-host-latency")
     },
     "fft-oversubscribed.jsonl": {"ranks-share-cores"},
+    "history-host.jsonl": {"busy-machine"},
     "h200-x2/peer.jsonl": {_CCL},
     "profile-fft-per-transpose.jsonl": {_MADE},
     **{

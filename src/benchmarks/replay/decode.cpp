@@ -16,7 +16,6 @@
 namespace commlens::replay {
 namespace {
 
-constexpr std::size_t alignment = 64;  ///< of blocks of several types
 constexpr std::int64_t most_elements = std::int64_t{1} << 50;
 
 class Decoder {
@@ -240,7 +239,7 @@ class Decoder {
       const TraceType type = type_of(has_types ? side.type_numbers[i] : side.type_number);
       const std::size_t block = span(count, type);
       side.data_bytes += static_cast<std::size_t>(count * type.size);
-      if (has_types) bytes += (block + alignment - 1) / alignment * alignment;
+      if (has_types) bytes += aligned(block);
     }
     side.packed = has_types ? bytes : span(elements, type_of(side.type_number));
   }

@@ -12,9 +12,6 @@ namespace commlens::replay {
 namespace {
 
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  ///< beyond any memory
-constexpr std::size_t alignment = 64;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 std::int64_t product(std::int64_t a, std::int64_t b) {
   if (b > 0 && a > most_bytes / b) throw TraceError("the trace has a message that no memory holds");

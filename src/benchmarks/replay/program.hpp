@@ -30,6 +30,11 @@ struct Need {
   std::size_t receive = 0;
 };
 
+/// Where the next buffer begins, or the next block, which may be of another type.
+constexpr std::size_t aligned(std::size_t bytes) {
+  constexpr std::size_t alignment = 64;
+  return (bytes + alignment - 1) / alignment * alignment;
+}
 /// Elements are replayed one after the other: none overlaps with the next.
 std::int64_t stride(const TraceType& type);
 /// Bytes from the first element's begin to the last one's end. Throws TraceError for more than any memory has.

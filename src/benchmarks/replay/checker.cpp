@@ -135,7 +135,8 @@ void Checker::end_message(const Arguments& call, const Ticket& ticket, const MPI
     return;
   }
   MPI_Count bytes = 0;
-  CALL_MPI(PMPI_Get_elements_x, &status, MPI_BYTE, &bytes);
+  MPI_Status own = status;  // SMPI's function wants one that may change
+  CALL_MPI(PMPI_Get_elements_x, &own, MPI_BYTE, &bytes);
   Block received = block(call.receive, 0);
   const std::string text = fmt::format("the message from rank {} with tag {}", from.rank, from.tag);
   if (bytes < 0 || static_cast<std::size_t>(bytes) > received.bytes) {

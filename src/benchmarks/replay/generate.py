@@ -289,10 +289,12 @@ def declared_in_header(compiler: list[str]) -> set[str]:
 
 
 def _names(result: str, function: str, none: str, names: list[str]) -> str:
-    """A function from names of MPI to those constants of them that are macros of the header."""
+    """A function from names of MPI to those constants of them that are macros of the header. The
+    types of C++ are those of C, which SMPI has alone."""
+    constants = [(name, name.replace("CXX_", "C_")) for name in names]
     entries = "\n".join(
-        f'#ifdef MPI_{name}\n  if (name == "MPI_{name}") return MPI_{name};\n#endif'
-        for name in names
+        f'#ifdef MPI_{constant}\n  if (name == "MPI_{name}") return MPI_{constant};\n#endif'
+        for name, constant in constants
     )
     return f"{result} {function}(std::string_view name) {{\n{entries}\n  return {none};\n}}\n"
 

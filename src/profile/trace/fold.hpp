@@ -65,8 +65,8 @@ class Fold {
   static constexpr int most_candidates = 16;
 
   [[nodiscard]] std::size_t length() const { return *sequence_.length; }
-  [[nodiscard]] Node& at(std::size_t index) { return sequence_.nodes[index]; }
-  [[nodiscard]] Node* body(const Node& loop) { return sequence_.pool + loop.first; }
+  [[nodiscard]] Node& at(std::size_t index) const { return sequence_.nodes[index]; }
+  [[nodiscard]] Node* body(const Node& loop) const { return sequence_.pool + loop.first; }
   void push(std::uint32_t event, const Times& times);
   void drop_last(std::size_t count);
   void link(std::size_t index);

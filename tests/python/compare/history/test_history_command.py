@@ -334,7 +334,7 @@ def test_versions_of_this_host_are_those_of_records_from_here(
 
 
 @pytest.mark.parametrize(
-    "words", [("latency", "allreduce"), ("latency", "--scaling", "1,2"), ("quick",)], ids=" ".join
+    "words", [("latency", "allreduce"), ("latency", "--scaling", "1,2")], ids=" ".join
 )
 def test_every_kind_of_run_keeps_its_records(words: tuple[str, ...], commlens: Commlens) -> None:
     ran = commlens("run", *words, "--memory", "host", "--keep")

@@ -12,12 +12,17 @@ from commlens.base.errors import CommlensError
 from commlens.cli.history import FEWEST_BEFORE
 from commlens.compare.history.causes import causes_of
 from commlens.compare.history.change_points import change_points
-from commlens.compare.history.series import Selection, day, series_of
+from commlens.compare.history.entries import Explanations
+from commlens.compare.history.series import CaseSeries, LaunchPoint, Selection, day, series_of
 from commlens.compare.history.store import reading
 from commlens.compare.history.trends import FEWEST, Trend, judge
 from commlens.model.comparison import FEWEST_APART, Verdict
+from commlens.model.rank_test import DECISION
+from commlens.model.start import Metric
 from history_helpers import VERSIONS, day_of, launch, launches, medians, noise, stored
 from sample_records import BUSY, QUIET
+
+METRIC = Metric(name="time_us", label="time", unit="us", better="lower", definition="")
 
 
 def trends(
@@ -49,9 +54,28 @@ def test_three_launches_are_enough_and_two_are_not(count: int) -> None:
 
 
 def test_a_change_below_the_threshold_is_not_called_slower() -> None:
-    records = launches(100, slower_from=60, by=1.02)
-    assert trend(records).verdict in (Verdict.SAME, Verdict.INCONCLUSIVE)
-    assert trend(records, threshold=0.01).verdict is Verdict.SLOWER
+    seen = trend(launches(60, slower_from=45, by=1.025))
+    assert seen.ratio is not None and 1 < seen.ratio.low < 1.03 < seen.ratio.high
+    assert (seen.verdict, seen.changed) == (Verdict.INCONCLUSIVE, True)
+    assert seen.why == "it has changed by less than the threshold"
+    assert trend(launches(60, slower_from=45, by=1.025), threshold=0.01).is_slower
+
+
+def test_without_a_change_point_nothing_is_slower() -> None:
+    """However the newest launches compare with those before: who looks often finds a difference."""
+    stable = []
+    for seed in range(150):
+        points = [
+            LaunchPoint(day_of(number), value, "", (Explanations(), Explanations()))
+            for number, value in enumerate(noise(40, 0.06, seed))
+        ]
+        series = CaseSeries(seed, "", "", "", {}, METRIC, points)
+        stable += [seen for seen in judge([series]) if not seen.changed]
+    assert len(stable) > 140 and not any(seen.is_decided for seen in stable)
+    different = [seen for seen in stable if seen.p_value < DECISION]
+    assert different and {seen.why for seen in different} == {
+        "no change point yet: take more launches"
+    }
 
 
 def test_a_case_that_became_faster_and_one_that_stayed() -> None:

@@ -1,8 +1,10 @@
-"""Reads the tables of MPI functions in functions/; their README.md explains the format."""
+"""Reads the tables of MPI functions in functions/ (README.md there explains the format), and which
+of them a header declares."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -134,3 +136,15 @@ def _with_types(parameters: Iterable[Parameter], form: int) -> Iterator[Paramete
         for word, types in _TYPES.items():
             kind = re.sub(rf"\b{word}\b", types[form], kind)
         yield replace(parameter, type=kind)
+
+
+def declared_in_header(compiler: list[str]) -> set[str]:
+    """The functions of the mpi.h that the compiler, with these options, includes."""
+    header = subprocess.run(
+        [*compiler, "-E", "-x", "c", "-"],
+        input="#include <mpi.h>\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return set(re.findall(r"\b(MPI_\w+)\s*\(", header))

@@ -7,14 +7,12 @@ Needs Python 3.9 and nothing else.
 
 from __future__ import annotations
 
-import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import trace_fields
-from function_table import Function, read_tables
+from function_table import Function, declared_in_header, read_tables
 from operands import Binding, FortranBinding, count_bytes, count_peers, exchanged_bytes, peer
 
 # MPI_Init has no parameters in Fortran, MPI_Init_thread two fewer.
@@ -248,17 +246,6 @@ def _fortran_wrapper(
         ],
         error="error",
     )
-
-
-def declared_in_header(compiler: list[str]) -> set[str]:
-    header = subprocess.run(
-        [*compiler, "-E", "-x", "c", "-"],
-        input="#include <mpi.h>\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    return set(re.findall(r"\b(MPI_\w+)\s*\(", header))
 
 
 def generate(functions: list[Function], declared: set[str]) -> str:

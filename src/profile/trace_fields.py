@@ -90,7 +90,12 @@ def letters(function: Function) -> str:
     if is_opaque(function) or not is_recorded(function):
         return ""
     known = "".join(_LETTERS[field.kind] for field in fields(function))
-    return known + _LAST_FIELDS.get(function.name, "")
+    return known + last_letter(function)
+
+
+def last_letter(function: Function) -> str:
+    """Of the field that follows those of the parameters; empty: there is none."""
+    return _LAST_FIELDS.get(function.name, "")
 
 
 def _frees(function: Function) -> bool:

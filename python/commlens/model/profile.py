@@ -177,6 +177,11 @@ class Region(ProfileStruct, frozen=True):
         return _sums((function.time_s for function in self.functions), len(self.time_s))
 
 
+def library_name(version: str) -> str:
+    """Of what MPI_Get_library_version returns, the name and the version: `Open MPI v4.1.4`."""
+    return " ".join(version.partition(",")[0].split())
+
+
 class Profile(ProfileStruct, frozen=True):
     """One line of a file of records: where the time of one run of an MPI program went."""
 
@@ -228,8 +233,8 @@ class Profile(ProfileStruct, frozen=True):
 
     @property
     def library(self) -> str:
-        """The name and version of the MPI library: `Open MPI v4.1.4`."""
-        return " ".join(self.mpi.partition(",")[0].split())
+        """The name and version of the MPI library."""
+        return library_name(self.mpi)
 
     @cached_property
     def by_time(self) -> list[Function]:

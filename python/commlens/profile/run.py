@@ -66,8 +66,9 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         settings = _settings(library.path, folder, options)
         status = _run(command.with_environment(settings), requests)
         left = collect(folder)
-        traces = [*write_traces(folder, left, options.trace)] if options.trace else []
-    recorded = profiles(words, left, status)
+        recorded = profiles(words, left, status)
+        file = _write(out, recorded) if recorded else None
+        traces = _traces(folder, left, options.trace) if options.trace else []
     if left.refused:
         say(
             f"the library was built for {library.mpi}, but the program runs {left.refused[0]}: "
@@ -77,9 +78,19 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         status = Status.USAGE
     elif not recorded:
         _explain_nothing(names[0], family, left)
-    if not recorded:
-        return ProfiledRun(status, traces=traces)
-    return ProfiledRun(status, recorded, _write(out, recorded), traces)
+    if options.trace and not traces:
+        status = status or Status.FAILED
+    return ProfiledRun(status, recorded, file, traces)
+
+
+def _traces(folder: Path, left: Left, file: Path) -> list[Path]:
+    """Those that could be written, one for each job."""
+    traces: list[Path] = []
+    try:
+        traces.extend(write_traces(folder, left, file))
+    except CommlensError as error:
+        say(str(error))
+    return traces
 
 
 def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str, str]:

@@ -1,39 +1,30 @@
 """Generates the calls of a replay from the tables of MPI functions of the profiling library.
 
-generate.py OUTPUT TABLES COMPILER [COMPILER_OPTION]...
+generate.py OUTPUT COMPILER [COMPILER_OPTION]...
 
-TABLES is the folder of the profiling library. Needs Python 3.9 and nothing else.
+Needs Python 3.9 and nothing else.
 """
 
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from function_table import Function, Parameter
+TABLES = Path(__file__).resolve().parents[2] / "profile"
+sys.path.insert(0, str(TABLES))
+
+import trace_fields  # noqa: E402
+from function_table import Function, Parameter, declared_in_header, read_tables  # noqa: E402
 
 
 def _words(text: str) -> list[str]:
     return text.split()
 
 
-_OF_MESSAGES = (
-    "point-to-point",
-    "collective",
-    "nonblocking collective",
-    "persistent collective",
-    "neighbor collective",
-)
 _SENDS = {"Send", "Bsend", "Rsend", "Ssend"}
 _RECEIVES = {"Recv", "Mrecv"}
-_OF_REQUESTS = _words(
-    "Start Startall Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free Cancel"
-)
 # Of the parameters of the functions on requests; others are results.
 _REQUEST_ROLES = {
     "request": "request",
@@ -41,17 +32,7 @@ _REQUEST_ROLES = {
     "count": "ignored",
     "incount": "ignored",
 }
-# Fields that follow those of the parameters.
-_LAST_ROLES = {
-    "Test": "flag",
-    "Testall": "flag",
-    "Iprobe": "flag",
-    "Improbe": "flag",
-    "Waitany": "index",
-    "Testany": "index",
-    "Waitsome": "indices",
-    "Testsome": "indices",
-}
+_LAST_ROLES = {"": "", "f": "flag", "i": "index", "I": "indices"}  # by letter
 _COLLECTIVES = _words(
     "barrier bcast gather scatter allgather alltoall reduce allreduce reduce_scatter "
     "reduce_scatter_block scan exscan neighbor_allgather neighbor_alltoall"
@@ -118,25 +99,21 @@ class Replayed:
 
 
 def replayed(function: Function) -> Replayed | None:
-    """The function as a replay calls it; None: it does not."""
+    """The function as a replay calls it; None: it is not in traces."""
+    if not trace_fields.is_recorded(function):
+        return None
     base = function.name.removeprefix("MPI_").removesuffix("_c")
-    last_role = _LAST_ROLES.get(base, "")
+    last_role = _LAST_ROLES[trace_fields.last_letter(function)]
     if function.group == "request":
-        if base not in _OF_REQUESTS:
-            return None
         fields = [Field(_REQUEST_ROLES.get(own.name, ""), "") for own in function.parameters]
         return Replayed(function, base.lower(), "blocking", fields, last_role)
-    if function.group in ("communicator", "topology") or base == "Comm_disconnect":
+    if function.group in ("communicator", "topology", "process"):
         return _of_communicators(function, base)
-    if function.group not in _OF_MESSAGES:
-        return None
     if base == "Buffer_attach":
         fields = [Field("ignored", ""), Field("number", "")]
         return Replayed(function, base.lower(), "blocking", fields, "")
     mode = _mode(function, base)
     pattern = _pattern(base, mode)
-    if pattern is None:
-        return None
     names = {own.name for own in function.parameters}
     fields = [_field(own, pattern, names) for own in function.parameters]
     return Replayed(function, pattern, mode, fields, last_role)
@@ -149,7 +126,7 @@ def _mode(function: Function, base: str) -> str:
     return "nonblocking" if makes_request else "blocking"
 
 
-def _pattern(base: str, mode: str) -> str | None:
+def _pattern(base: str, mode: str) -> str:
     if mode == "persistent":
         base = base.removesuffix("_init")
     elif mode == "nonblocking":
@@ -168,7 +145,7 @@ def _pattern(base: str, mode: str) -> str | None:
     for name in (lower, lower[:-1] if lower[-1] in "vw" else lower):
         if name in _COLLECTIVES:
             return name
-    return None
+    raise SystemExit(f"unknown function: MPI_{base}")
 
 
 def _field(own: Parameter, pattern: str, names: set[str]) -> Field:
@@ -236,14 +213,11 @@ def _array(own: Parameter, name: str) -> str:
     return name if own.type == "const int *" else f"wide_{name}"
 
 
-def _of_communicators(function: Function, base: str) -> Replayed | None:
+def _of_communicators(function: Function, base: str) -> Replayed:
     parameters = function.parameters
     if base in ("Comm_free", "Comm_disconnect"):
         fields = [Field("communicator", "a.made_handle")]
         return Replayed(function, "free_communicator", "blocking", fields, "")
-    makes = any(own.type == "MPI_Comm *" for own in parameters)
-    if not makes or "from_group" in base:  # those need a session's groups
-        return None
     numbers = arrays = communicators = 0
     fields = []
     for own in parameters:
@@ -275,17 +249,6 @@ def _of_communicators(function: Function, base: str) -> Replayed | None:
             raise SystemExit(f"unknown parameter of {function.name}: {own}")
     mode = "nonblocking" if "idup" in base else "blocking"
     return Replayed(function, "make_communicator", mode, fields, "")
-
-
-def declared_in_header(compiler: list[str]) -> set[str]:
-    header = subprocess.run(
-        [*compiler, "-E", "-x", "c", "-"],
-        input="#include <mpi.h>\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    return set(re.findall(r"\b(MPI_\w+)\s*\(", header))
 
 
 def _names(result: str, function: str, none: str, names: list[str]) -> str:
@@ -329,11 +292,8 @@ def generate(known: list[Replayed], declared: set[str]) -> str:
 
 
 def main() -> None:
-    output, tables, *compiler = sys.argv[1:]
-    sys.path.insert(0, tables)
-    from function_table import read_tables  # its folder is an argument
-
-    functions = read_tables(Path(tables) / "functions")
+    output, *compiler = sys.argv[1:]
+    functions = read_tables(TABLES / "functions")
     known = [own for function in functions if (own := replayed(function)) is not None]
     Path(output).write_text(generate(known, declared_in_header(compiler)), encoding="utf-8")
 

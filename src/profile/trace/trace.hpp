@@ -43,7 +43,7 @@ struct TraceHeader;
 
 class Trace {
  public:
-  /// MPI has started. Without room for the file there is no trace, and a line says so.
+  /// MPI has started. Without room for the file nothing is recorded: who reads the file then finds it empty.
   void start(const char* file);
   /// Events that wait are written as they are.
   void finish();

@@ -3,18 +3,28 @@ changed."""
 
 from __future__ import annotations
 
-import random
 import re
 import shutil
 import subprocess
+from collections import Counter
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from commlens.base.errors import CommlensError
 from commlens.profile.traces import container
-from commlens.profile.traces.summary import calls_of, problems, summarize
-from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Rank, Trace, executed
+from commlens.profile.traces.summary import problems, summarize
+from commlens.profile.traces.trace import (
+    CallTimes,
+    Datatype,
+    Event,
+    Loop,
+    Rank,
+    Trace,
+    executed,
+    leaves,
+)
 from conftest import Commlens
 from profile_helpers import Mpi
 
@@ -22,6 +32,14 @@ COMMUNICATES = {
     "point-to-point", "collective", "nonblocking collective", "persistent collective",
     "neighbor collective", "RMA",
 }  # fmt: skip
+
+
+def calls_of(trace: Trace, rank: Rank) -> Counter[str]:
+    """How often the rank has called each function."""
+    counted: Counter[str] = Counter()
+    for event, times in zip(leaves(trace.bodies[rank.body]), rank.times):
+        counted[trace.functions[trace.events[event].function].split(" ")[0]] += times.calls
+    return counted
 
 
 def traced(mpi: Mpi, *words: object, ranks: int = 2) -> tuple[Trace, dict[str, list[int]]]:
@@ -94,7 +112,7 @@ int main(int argc, char** argv) {
 def named(trace: Trace, rank: int) -> list[tuple[str, tuple[int, ...]]]:
     """The calls of a rank in their order."""
     body = trace.bodies[trace.ranks[rank].body]
-    events = (trace.events[number] for number in executed(body))
+    events = (trace.events[number] for number, _ in executed(body))
     return [(trace.functions[event.function].split(" ")[0], event.fields) for event in events]
 
 
@@ -161,6 +179,13 @@ def test_ranks_that_are_killed_leave_their_traces(mpi: Mpi, tmp_path: Path) -> N
         assert calls_of(trace, rank)["MPI_Bcast"] == 100
 
 
+def test_a_trace_that_cannot_be_written_loses_no_record(mpi: Mpi) -> None:
+    run = mpi.profile(mpi.compile("counts.c"), options=("--trace", "/dev/full"))
+    assert run.status == 1
+    assert "--trace /dev/full: a trace cannot be written there (No space left" in run.error
+    assert run.calls()["MPI_Bcast"] == [1, 1], "the record is kept"
+
+
 def sample() -> Trace:
     """Two ranks, one of which has its own body."""
     times = CallTimes(6, 100, 90, 3000, 40, 900, 6)
@@ -209,13 +234,12 @@ def _ends(content: bytes) -> list[int]:
 
 def test_a_changed_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     content = container.written(sample())
-    chance = random.Random(5)
-    for at in range(len(content)):
+    for at, bit in product(range(len(content)), range(8)):
         changed = bytearray(content)
-        changed[at] ^= 1 << chance.randrange(8)
+        changed[at] ^= 1 << bit
         (tmp_path / "t.clt").write_bytes(changed)
         try:
-            assert container.read(tmp_path / "t.clt").header.get("cut"), at
+            assert container.read(tmp_path / "t.clt").header.get("cut"), (at, bit)
         except CommlensError as error:
             assert "\n" not in str(error) and "t.clt" in str(error)
 

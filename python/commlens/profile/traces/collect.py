@@ -8,6 +8,7 @@ from pathlib import Path
 
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, say
+from commlens.model.profile import library_name
 from commlens.profile.jobs import Left
 from commlens.profile.rank_files import RankFile
 from commlens.profile.traces import container
@@ -24,7 +25,7 @@ def write_traces(folder: Path, left: Left, file: Path) -> Iterator[Path]:
     jobs = [
         [recorded.pop(_key(rank)) for rank in job if _key(rank) in recorded] for job in left.jobs
     ]
-    libraries = [job[0].mpi for job in left.jobs]
+    libraries = [library_name(job[0].mpi) for job in left.jobs]
     if len(jobs) == 0:  # ranks that were killed have left no counters
         jobs, libraries = [[]], [""]
     jobs[0] += recorded.values() if len(jobs) == 1 else []

@@ -95,14 +95,6 @@ def _depth(body: tuple[Node, ...]) -> int:
     return max((1 + _depth(node.body) for node in body if isinstance(node, Loop)), default=0)
 
 
-def calls_of(trace: Trace, rank: Rank) -> Counter[str]:
-    """How often the rank has called each function."""
-    counted: Counter[str] = Counter()
-    for event, times in zip(leaves(trace.bodies[rank.body]), rank.times):
-        counted[trace.functions[trace.events[event].function].split(" ")[0]] += times.calls
-    return counted
-
-
 def problems(trace: Trace) -> Iterator[str]:
     """What a replay would stumble over, a line each."""
     ranks = trace.header.get("ranks")

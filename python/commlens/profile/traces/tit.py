@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
-from commlens.profile.traces.trace import CallTimes, Event, Loop, Node, Rank, Trace
+from commlens.profile.traces.trace import Event, Rank, Trace, executed
 
 _FLOPS_PER_NS = 1  # a processor of 1 Gflop/s takes as long as the program did
 _SAME_RANKS = {
@@ -54,7 +54,8 @@ class _RankWriter:
 
     def _actions(self) -> Iterator[str]:
         yield "init"
-        for event, times in _timed(self._trace.bodies[self._rank.body], iter(self._rank.times)):
+        for event, place in executed(self._trace.bodies[self._rank.body]):
+            times = self._rank.times[place]
             if gap := times.cpu // max(1, times.count) * _FLOPS_PER_NS:
                 yield f"compute {gap}"
             yield from self._action(self._trace.events[event])
@@ -166,22 +167,3 @@ class _RankWriter:
         if name not in actions:
             raise CommlensError(f"{name} has no action in SimGrid's format")
         yield actions[name]
-
-
-def _timed(body: tuple[Node, ...], times: Iterator[CallTimes]) -> Iterator[tuple[int, CallTimes]]:
-    """The events as often as they are executed, with the times of their place."""
-    for node in body:
-        if isinstance(node, Loop):
-            inner = [*_places(node.body, times)]
-            for _ in range(node.count):
-                yield from _timed(node.body, iter(inner))
-        else:
-            yield node, next(times)
-
-
-def _places(body: tuple[Node, ...], times: Iterator[CallTimes]) -> Iterator[CallTimes]:
-    for node in body:
-        if isinstance(node, Loop):
-            yield from _places(node.body, times)
-        else:
-            yield next(times)

@@ -82,11 +82,13 @@ def leaves(body: tuple[Node, ...]) -> Iterator[int]:
             yield node
 
 
-def executed(body: tuple[Node, ...]) -> Iterator[int]:
-    """The events of a body as often as they are executed."""
+def executed(body: tuple[Node, ...], place: int = 0) -> Iterator[tuple[int, int]]:
+    """The events of a body as often as they are executed, each with the number of its leaf."""
     for node in body:
         if isinstance(node, Loop):
             for _ in range(node.count):
-                yield from executed(node.body)
+                yield from executed(node.body, place)
+            place += sum(1 for _ in leaves(node.body))
         else:
-            yield node
+            yield node, place
+            place += 1

@@ -22,7 +22,8 @@ using measure::time_s;
 constexpr Fact communication_s{"communication_s", unit::s,
                                "mean over the ranks of the time in MPI calls of the trace, in one replay"};
 constexpr Fact communication_share{"communication_share", unit::none, "communication_s over the time of a replay"};
-constexpr Fact recorded_s{"recorded_s", unit::s, "time of the program that was recorded"};
+constexpr Fact recorded_s{"recorded_s", unit::s,
+                          "time of the recorded program from the end of MPI_Init to MPI_Finalize, of its slowest rank"};
 constexpr Fact recorded_communication_s{"recorded_communication_s", unit::s,
                                         "mean over the ranks of the program's time in the calls of the trace"};
 constexpr Fact not_replayed_share{"not_replayed_share", unit::none,

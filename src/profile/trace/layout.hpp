@@ -25,7 +25,7 @@ struct TraceHeader {
   std::uint64_t size;
   std::uint64_t calls;
   std::uint64_t dropped;
-  std::uint64_t ticks;  ///< since MPI was started
+  std::uint64_t ticks;  ///< since the end of MPI_Init
   double nanoseconds_per_tick;
   std::uint64_t types;  ///< how many there are; the same of what follows
   std::uint64_t numbers;

@@ -99,7 +99,7 @@ void Trace::start(const char* file) {
   thread_ = this_thread();
   constexpr std::uint64_t long_gap_ns = 20'000;
   long_gap_ = to_ticks(long_gap_ns);
-  last_end_ = last_cpu_ticks_ = profile.clock.ticks();
+  started_ = last_end_ = last_cpu_ticks_ = profile.clock.ticks();
   last_cpu_ns_ = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
@@ -143,7 +143,7 @@ void Trace::finish() {
   if (!is_on()) return;
   write_waiting(true);
   write_held();
-  header_->ticks = profile.clock.ticks() - profile.began_ticks;
+  header_->ticks = profile.clock.ticks() - started_;
   header_->nanoseconds_per_tick = profile.clock.nanoseconds_per_tick();
   header_->is_complete = 1;
 }
@@ -228,7 +228,7 @@ void Trace::write_held() {
   if (!has_room || !fold_.append(event, held_.times)) ++header_->dropped;
   header_->changing = 0;
   if (++header_->calls % 1024 == 0) {  // for a process that is killed
-    header_->ticks = profile.clock.ticks() - profile.began_ticks;
+    header_->ticks = profile.clock.ticks() - started_;
     header_->nanoseconds_per_tick = profile.clock.nanoseconds_per_tick();
   }
 }

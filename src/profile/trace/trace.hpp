@@ -133,6 +133,7 @@ class Trace {
 
   MPI_Status statuses_[most_statuses] = {};
 
+  std::uint64_t started_ = 0;
   std::uint64_t last_end_ = 0;
   std::uint64_t last_cpu_ns_ = 0;
   std::uint64_t last_cpu_ticks_ = 0;

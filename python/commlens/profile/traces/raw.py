@@ -41,7 +41,7 @@ class RankTrace:
 
     rank: int
     size: int
-    seconds: float
+    seconds: float  # from the end of MPI_Init to MPI_Finalize
     is_complete: bool
     calls: int
     dropped: int

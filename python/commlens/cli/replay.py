@@ -19,9 +19,9 @@ def replay(file: Path, words: tuple[str, ...]) -> None:
     measure how long they take. The program itself is not needed.
 
     It is the benchmark `replay` of `commlens run`, whose options this command takes, too: --env,
-    --launches, --launcher, --memory. --gaps says what is done between the calls: `cpu`, to compute
-    for as long as the program's processor did; `wall`, to wait for as long as the program took;
-    `none`, communication alone. `commlens run replay --help` lists the rest.
+    --launches, --launcher, --memory. --gaps says what is done between the calls: `cpu`, a busy loop
+    for the CPU time that the program used; `wall`, one for the wall time; `none`, nothing: then it
+    is communication alone. `commlens run replay --help` lists the rest.
 
     \b
     Examples:

@@ -38,7 +38,7 @@ def _head(trace: Trace, summary: Summary, file: Path) -> Iterator[str]:
     )
     yield (
         f"# seconds of all ranks: {summary.seconds:.3f} in these calls, {summary.gap_seconds:.3f} "
-        f"between them, of which {summary.cpu_seconds:.3f} on the processor"
+        f"between them, of which {summary.cpu_seconds:.3f} of CPU time"
     )
     if summary.opaque_share:
         yield f"# {summary.opaque_share:.1%} of the time in MPI was in calls that are not replayed"

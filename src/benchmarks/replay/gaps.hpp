@@ -6,17 +6,17 @@
 
 namespace commlens::replay {
 
-/// cpu: a calibrated loop of the processor's time, wall: the time itself, none: nothing.
+/// cpu: a calibrated loop for the CPU time, wall: a loop for the wall time, none: nothing.
 enum class Gaps { cpu, wall, none };
 ENUM_NAMES(Gaps, {cpu, "cpu"}, {wall, "wall"}, {none, "none"});
 
-/// Keeps this thread's processor busy.
+/// Keeps this thread's core busy.
 class BusyLoop {
  public:
-  /// Measures how fast the processor is, for some milliseconds.
+  /// Measures how fast the core is, for some milliseconds.
   BusyLoop();
 
-  /// So many nanoseconds of the processor's time, however long it takes.
+  /// So many nanoseconds of CPU time, however long it takes.
   void work(double ns) const;
   /// Until so many nanoseconds are over.
   static void wait(double ns);

@@ -70,7 +70,7 @@ void Options::describe(OptionSet& options) {
         if (!trace_) return std::nullopt;
         return name();
       });
-  options.add("gaps", gaps, "between calls: the program's processor time, its wall time, or nothing");
+  options.add("gaps", gaps, "between calls: a busy loop for the program's CPU time, one for its wall time, or nothing");
   options.add_flag("allow-partial", "whole", allow_partial,
                    "replay also a program that was ended, or whose MPI time was mostly in calls that are not replayed");
 }

@@ -9,7 +9,7 @@ namespace commlens::profile {
 /// Of the executions of one place in the folded sequence; in ticks of the clock.
 struct Times {
   std::uint64_t gap;  ///< since the call before, wall time
-  std::uint64_t cpu;  ///< the processor's time in the gap
+  std::uint64_t cpu;  ///< CPU time in the gap
   std::uint64_t call;
   std::uint64_t longest_gap;
   std::uint64_t longest_call;

@@ -159,7 +159,7 @@ void Trace::begin(Times& times, std::uint64_t now) {
   times.gap = times.cpu = times.longest_gap = now - last_end_;
   times.calls = 1;
   if (times.gap < long_gap_) return;
-  // What was short since the last reading took as much of the processor as of the time.
+  // Short gaps and calls since the last reading are taken for CPU time.
   const std::uint64_t used = to_ticks(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - last_cpu_ns_);
   const std::uint64_t before = last_end_ - last_cpu_ticks_;
   times.cpu = std::min(times.gap, used > before ? used - before : 0);

@@ -137,7 +137,7 @@ class Trace {
   std::uint64_t last_end_ = 0;
   std::uint64_t last_cpu_ns_ = 0;
   std::uint64_t last_cpu_ticks_ = 0;
-  std::uint64_t long_gap_ = 0;  ///< ticks: from here on the processor's time is asked for
+  std::uint64_t long_gap_ = 0;  ///< ticks: from here on the CPU time is read
 };
 extern constinit Trace trace;
 

@@ -29,7 +29,7 @@ class Summary:
     messages: int  # of point-to-point operations
     message_bytes: int
     gap_seconds: float  # between the calls
-    cpu_seconds: float  # of the processor, in the gaps
+    cpu_seconds: float  # of the CPU, in the gaps
     places: int  # leaves of all bodies
     deepest: int  # loops within each other
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from commlens.base.errors import CommlensError
 from commlens.profile.traces.trace import Event, Rank, Trace, executed
 
-_FLOPS_PER_NS = 1  # a processor of 1 Gflop/s takes as long as the program did
+_FLOPS_PER_NS = 1  # a core of 1 Gflop/s computes for as long as the program did
 _SAME_RANKS = {
     "MPI_Comm_dup", "MPI_Comm_dup_with_info", "MPI_Comm_idup", "MPI_Cart_create",
     "MPI_Graph_create", "MPI_Dist_graph_create", "MPI_Dist_graph_create_adjacent",

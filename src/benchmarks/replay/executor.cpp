@@ -43,7 +43,7 @@ Executor::Executor(Run& run, const Trace& trace, Program& program, Gaps gaps)
   }
   const int* largest = nullptr;
   int is_known = 0;
-  CALL_MPI(PMPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
+  CALL_MPI(PMPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_known);
   largest_tag_ = is_known != 0 ? *largest : 32767;
 }
 
@@ -79,13 +79,13 @@ void Executor::execute() {
 
 Verdict Executor::validate() {
   prepare();
-  checker_.emplace(trace_, run_.stream(), program_.calls());
+  const Checker& checker = checker_.emplace(trace_, run_.stream(), program_.calls());
   const Totals measured = std::exchange(totals_, {.seconds_of = std::vector<double>(functions().size())});
   execute_nodes();
   for (Slot& slot : slots_) finish_freed(slot);
   totals_ = measured;
-  unchecked_ = checker_->unchecked();
-  const Verdict verdict{.elements = checker_->bytes(), .error = checker_->error()};
+  unchecked_ = checker.unchecked();
+  const Verdict verdict{.elements = checker.bytes(), .error = checker.error()};
   checker_.reset();
   return verdict;
 }
@@ -103,7 +103,7 @@ void Executor::execute_nodes() {
 }
 
 /// In sum what the leaf stands for, spread evenly over its executions.
-std::uint64_t Executor::calls_of(LeafState& state, const Leaf& leaf) const {
+std::uint64_t Executor::calls_of(LeafState& state, const Leaf& leaf) {
   state.owed += state.remainder;
   if (state.owed < leaf.times.count) return state.calls;
   state.owed -= leaf.times.count;
@@ -159,7 +159,7 @@ void Executor::require_counts(const Arguments& call, const Shape& shape) {
 
 void Executor::transfer(Arguments& call) {
   CommunicatorEntry& communicator = communicators_.at(call.communicator);
-  const Shape shape = communicators_.shape(communicator);
+  const Shape shape = Communicators::shape(communicator);
   const Need bytes = need(call, trace_.types, shape);
   require_counts(call, shape);
   set_places(call, bytes);
@@ -232,7 +232,7 @@ void Executor::probe(Arguments& call, std::uint64_t calls) {
     return result;
   });
   if (matches && checker_) {
-    message.ticket = checker_->matched(call, communicator, communicators_.shape(communicator), status);
+    message.ticket = checker_->matched(call, communicator, Communicators::shape(communicator), status);
   }
 }
 

@@ -22,6 +22,7 @@ from rule_records import (
     placement,
     powered,
     profile,
+    replays,
     selected,
     skipped,
     sweep,
@@ -76,6 +77,15 @@ CASES: dict[str, Cases] = {
             "less than twice": lambda: both([1.9] * 5, "ccl", FAST),
             "few samples": lambda: without_interval(both(SLOW, "ccl", FAST)),
             "noise": lambda: noisy(both(SLOW, "ccl", FAST)),
+        },
+    ),
+    "replay-faster": Cases(
+        {"of a run": lambda: replays(0.9e6)},
+        {
+            "slower": lambda: replays(1.1e6),
+            "the same": lambda: replays(1e6),
+            "communication alone": lambda: replays(0.9e6, gaps="none"),
+            "few samples": lambda: without_interval(replays(0.9e6)),
         },
     ),
     "transport-not-available": Cases(

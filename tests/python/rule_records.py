@@ -70,6 +70,20 @@ def both(mpi_us: Sequence[float], other: str, other_us: Sequence[float], **chang
     return [*sweep(mpi_us, **changes), *sweep(other_us, transport=other, **changes)]
 
 
+def replays(other_us: float, gaps: str = "cpu", recorded_s: float = 1.0) -> Lines:
+    """Replays of a trace over MPI, which take a second, and over another transport."""
+    return [
+        make_record(
+            benchmark="replay",
+            parameters={"trace": "program.clt", "gaps": gaps},
+            facts={"recorded_s": recorded_s},
+            transport=transport,
+            median_us=time_us,
+        )
+        for transport, time_us in (("mpi", 1e6), ("staged", other_us))
+    ]
+
+
 LINEAR = {"OMPI_MCA_coll_tuned_allreduce_algorithm": "1"}
 
 

@@ -19,6 +19,7 @@ from commlens.compare.references import Beside, Source, beside
 from commlens.compare.verdicts import ComparisonResult, Row
 from commlens.model import case_key, launches_of, over_launches
 from commlens.model.comparison import Verdict
+from commlens.model.prediction import saving
 from commlens.render.markdown import section
 from commlens.render.table import Column, Line, Lines, Table, Thing, data
 from commlens.render.terminal import print_things
@@ -88,8 +89,14 @@ def _table(matched: Matched, rows: Sequence[Row]) -> Table[Row]:
         title=matched.other.name,
         subtitle=f"against {matched.baseline.name}",
         about=matched.differences,
-        notes=[(text, "yellow") for text in notes],
+        notes=[*_predictions(rows), *((text, "yellow") for text in notes)],
     )
+
+
+def _predictions(rows: Sequence[Row]) -> list[str]:
+    """What replays of a program say about its run."""
+    savings = [(row.name, saving(row.case.baseline, row.case.other)) for row in rows]
+    return [f"{name}: {predicted}" for name, predicted in savings if predicted]
 
 
 def _missing_lines(missing: Sequence[Missing]) -> list[str]:

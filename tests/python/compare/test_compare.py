@@ -18,6 +18,7 @@ from commlens.compare.verdicts import ComparisonResult, gate
 from commlens.render.comparison import FORMATS, comparison_of, summary
 from conftest import Commlens
 from record_helpers import parsed, write
+from rule_records import replays, with_samples
 from run_helpers import cases
 from sample_records import make_record
 
@@ -292,3 +293,9 @@ def test_published_figures_have_a_ratio_and_no_verdict(commlens: Commlens, tmp_p
     for form in ("table", "markdown", "csv"):
         done = commlens(*words, form)
         assert (done.returncode, "slower" in done.stdout) == (0, False)
+
+
+def test_replays_say_what_the_run_would_save(commlens: Commlens, tmp_path: Path) -> None:
+    path = write(tmp_path / "replays.jsonl", *map(with_samples, replays(0.9e6)))
+    table = commlens("compare", path, "--by", "transport").stdout
+    assert ": 10.0% of the run would be saved (95%: 6.3 to 13.5)" in table

@@ -22,6 +22,7 @@ from commlens.findings.view import (
     transport_name,
 )
 from commlens.model import TIME_METRIC, Record
+from commlens.model.prediction import saving
 
 _LONGEST = 300  # characters of a reason
 
@@ -38,6 +39,22 @@ def mpi_slower(view: View, transport: str, factor: float) -> Seen:
             )
             if pairs:
                 yield _observation(alternatives, len(sizes), pairs)
+
+
+def transport_saves(view: View) -> Seen:
+    """What another transport than MPI would save of a program, by replays of its trace."""
+    for alternatives in view.alternatives:
+        baseline = alternatives.curves.get("mpi", {})
+        for transport, curve in alternatives.curves.items():
+            for size in baseline.keys() & curve.keys() if transport != "mpi" else ():
+                saved = saving(baseline[size], curve[size])
+                if saved is not None and saved.low > 0:
+                    yield observation(
+                        Evidence(alternatives.where(), (*baseline[size], *curve[size])),
+                        transport=transport,
+                        saved=str(saved),
+                        place=alternatives.where(),
+                    )
 
 
 def _observation(

@@ -14,7 +14,8 @@ class RankLogs {
  public:
   explicit RankLogs(std::size_t ranks) : logs_(ranks) {}
 
-  /// The number of the call. Rank after rank, calls in their order; the rank ends with its last call, unless it goes on.
+  /// The number of the call. Rank after rank, calls in their order; the rank ends with its last call, unless it goes
+  /// on.
   std::uint32_t call(std::size_t rank, double enter_ms, double exit_ms) {
     RankLog& log = logs_[rank];
     log.calls.push_back({enter_ms / 1000, exit_ms / 1000});
@@ -88,9 +89,7 @@ class SimulatedRanks {
 
   [[nodiscard]] const std::vector<RankLog>& logs() const { return logs_.all(); }
   [[nodiscard]] double end_ms() const { return *std::max_element(now_ms_.begin(), now_ms_.end()); }
-  [[nodiscard]] double most_computed_ms() const {
-    return *std::max_element(computed_ms_.begin(), computed_ms_.end());
-  }
+  [[nodiscard]] double most_computed_ms() const { return *std::max_element(computed_ms_.begin(), computed_ms_.end()); }
 
  private:
   std::uint32_t call_until(std::size_t rank, double exit_ms) {

@@ -88,7 +88,9 @@ TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {
   EXPECT_EQ(program.scratch().receive.bytes, 11 * 8);
 }
 
-TEST(TraceFile, ChecksumIsThatOfZlib) { EXPECT_EQ(crc32("123456789", 9), 0xCBF43926U); }
+TEST(TraceFile, ChecksumIsThatOfZlib) { EXPECT_EQ(crc32("123456789"), 0xCBF43926U); }
+
+TEST(TraceFile, ChecksumGoesOn) { EXPECT_EQ(crc32("6789", crc32("12345")), 0xCBF43926U); }
 
 TEST(TraceFile, SaysWhatIsWrong) {
   EXPECT_EQ(problem_of(""), "a.clt: it is not a trace (`commlens profile --trace` writes one)");

@@ -69,8 +69,8 @@ class TraceWriter {
   }
 
   static std::string block(char kind, const std::string& content) {
-    return kind + word(static_cast<std::uint32_t>(content.size())) + word(crc32(content.data(), content.size())) +
-           content;
+    const std::uint32_t checksum = crc32(content, crc32(std::string(1, kind)));
+    return kind + word(static_cast<std::uint32_t>(content.size())) + word(checksum) + content;
   }
 
  private:

@@ -5,6 +5,7 @@ With COMMLENS_TEST_ALL_MPIS=1 it is a failure if Open MPI, MPICH or a compiler o
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -150,10 +151,14 @@ def mpi(request: pytest.FixtureRequest, install: Callable[[str], Mpi]) -> Mpi:
 
 @pytest.fixture(scope="session")
 def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mpi]:
-    return cache(lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}")))
+    # The processes of one pytest run share what is above their own folders.
+    is_one_of_several = "PYTEST_XDIST_WORKER" in os.environ
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if is_one_of_several else base
+    return cache(lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}"), shared))
 
 
-def _install(name: str, folder: Path) -> Mpi:
+def _install(name: str, folder: Path, shared: Path) -> Mpi:
     """The MPI with its profiling library. The test is skipped if the MPI is missing."""
     family = {"openmpi": "Open MPI", "mpich": "MPICH"}[name]
     suffixes = [suffix for suffix in ("", f".{name}") if _launcher_of(suffix) == name]
@@ -164,12 +169,23 @@ def _install(name: str, folder: Path) -> Mpi:
     built = profile_program.read_library(Path(_BUILT))
     if built is not None and built.mpi.startswith(family):
         return Mpi(name, built.path, folder, *tools)
-    # Without the compiler's name CMake can find another MPI.
-    folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]
-    configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
-    for words in (configure, ["cmake", "--build", str(folder)]):
-        subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)
-    return Mpi(name, folder / profile_program.LIBRARY, folder, *tools)
+    return Mpi(name, _build(shared / f"library-{name}", compiler), folder, *tools)
+
+
+def _build(folder: Path, compiler: str) -> Path:
+    """The profiling library for the MPI of the compiler. The first process that comes builds it."""
+    library = folder / profile_program.LIBRARY
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            # Without the compiler's name CMake can find another MPI.
+            folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]
+            configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
+            for words in (configure, ["cmake", "--build", str(folder)]):
+                subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)
+            (folder / "built").touch()
+    return library
 
 
 def _launcher_of(suffix: str) -> str:

@@ -65,7 +65,8 @@ Communicators::Communicators(const transport::Communicator& world, std::size_t c
 Communicators::~Communicators() {
   try {
     free_all();
-  } catch (const Error&) {  // the job ends by the error that came before
+  } catch (const Error&) {
+    return;  // the job ends by the error that came before
   }
 }
 
@@ -102,7 +103,7 @@ MPI_Comm Communicators::handle(std::int64_t number) const {
   return number < 0 ? MPI_COMM_NULL : entries_[static_cast<std::size_t>(number)].handle;
 }
 
-const Shape& Communicators::shape(CommunicatorEntry& entry) const {
+const Shape& Communicators::shape(CommunicatorEntry& entry) {
   if (!entry.shape) entry.shape = shape_of(entry.handle);
   return *entry.shape;
 }
@@ -139,7 +140,7 @@ std::uint64_t Communicators::id_of(const Arguments& call, const CommunicatorEntr
 MPI_Group Communicators::group_of(const std::vector<int>& ranks) const {
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group group = MPI_GROUP_NULL;
-  CALL_MPI(PMPI_Comm_group, world_->handle(), &all);
+  CALL_MPI(PMPI_Comm_group, handle(0), &all);
   const int status = PMPI_Group_incl(all, static_cast<int>(ranks.size()), ranks.data(), &group);
   PMPI_Group_free(&all);
   transport::check_mpi(status, "MPI_Group_incl");

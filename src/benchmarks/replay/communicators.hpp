@@ -37,7 +37,7 @@ class Communicators {
 
   /// Throws Error where there is none.
   [[nodiscard]] CommunicatorEntry& at(std::int64_t number);
-  [[nodiscard]] const Shape& shape(CommunicatorEntry& entry) const;
+  [[nodiscard]] static const Shape& shape(CommunicatorEntry& entry);
   /// MPI_COMM_NULL for -1 and where there is none.
   [[nodiscard]] MPI_Comm handle(std::int64_t number) const;
   /// A place for a new communicator; throws Error where there is one.

@@ -44,45 +44,51 @@ class Decoder {
     throw TraceError(fmt::format("{}: a call of {} is damaged: {}", trace_.file, call_->function->name, problem));
   }
 
-  std::int64_t within(std::int64_t value, std::int64_t least, std::int64_t most, const char* what) const {
+  void require_within(std::int64_t value, std::int64_t least, std::int64_t most, const char* what) const {
     if (value < least || value > most) fail(fmt::format("{} {} is not from {} to {}", what, value, least, most));
+  }
+  [[nodiscard]] std::int64_t within(std::int64_t value, std::int64_t least, std::int64_t most, const char* what) const {
+    require_within(value, least, most, what);
     return value;
   }
-  int number(std::int64_t value, const char* what) const {
+  [[nodiscard]] int number(std::int64_t value, const char* what) const {
     return static_cast<int>(within(value, INT_MIN, INT_MAX, what));
   }
   /// Slots and communicators are numbered from the smallest that is free, by calls that are events.
-  std::int64_t slot(std::int64_t value) const {
+  [[nodiscard]] std::int64_t slot(std::int64_t value) const {
     return within(value, -1, static_cast<std::int64_t>(trace_.events.size()), "the slot");
   }
-  std::int64_t communicator(std::int64_t value) const {
+  [[nodiscard]] std::int64_t communicator(std::int64_t value) const {
     return within(value, -1, static_cast<std::int64_t>(trace_.events.size()) + 1, "the communicator");
   }
-  std::size_t type(std::int64_t value) const {
-    within(value, -1, static_cast<std::int64_t>(trace_.types.size()) - 1, "the type");
+  [[nodiscard]] std::size_t type(std::int64_t value) const {
+    require_within(value, -1, static_cast<std::int64_t>(trace_.types.size()) - 1, "the type");
     return value < 0 ? Side::no_type : static_cast<std::size_t>(value);
   }
   /// One that is not significant may be anything.
-  std::int64_t count(std::int64_t value) const {
+  [[nodiscard]] std::int64_t count(std::int64_t value) const {
     return std::max<std::int64_t>(
         0, within(value, INT64_MIN, call_->function->is_large ? most_elements : INT_MAX, "the count"));
   }
-  int rank(std::int64_t value) const {
+  [[nodiscard]] int rank(std::int64_t value) const {
     if (value == -1) return MPI_PROC_NULL;
     if (value == -2) return MPI_ANY_SOURCE;
     if (value == -3) return MPI_ROOT;
     return number(within(value, 0, INT_MAX, "the rank"), "the rank");
   }
-  int tag(std::int64_t value) const {
+  [[nodiscard]] int tag(std::int64_t value) const {
     return value == -1 ? MPI_ANY_TAG : number(within(value, 0, INT_MAX, "the tag"), "");
   }
 
+  void require_array(std::int64_t value) const {
+    require_within(value, -1, static_cast<std::int64_t>(trace_.arrays.size()) - 1, "the array");
+  }
   /// Empty: it is not significant.
-  std::vector<std::int64_t> array(std::int64_t value) const {
-    within(value, -1, static_cast<std::int64_t>(trace_.arrays.size()) - 1, "the array");
+  [[nodiscard]] std::vector<std::int64_t> array(std::int64_t value) const {
+    require_array(value);
     return value < 0 ? std::vector<std::int64_t>() : trace_.arrays[static_cast<std::size_t>(value)];
   }
-  std::vector<int> numbers(std::int64_t value, const char* what) const {
+  [[nodiscard]] std::vector<int> numbers(std::int64_t value, const char* what) const {
     std::vector<int> numbers;
     for (const std::int64_t entry : array(value)) numbers.push_back(number(entry, what));
     return numbers;
@@ -139,7 +145,7 @@ class Decoder {
         for (const std::int64_t entry : array(value)) side.type_numbers.push_back(type(entry));
         break;
       default:  // displacements: blocks have places of ours
-        array(value);
+        require_array(value);
     }
   }
 
@@ -162,7 +168,7 @@ class Decoder {
         call.receive_tag = tag(value);
         break;
       case Role::operation:
-        within(value, -1, static_cast<std::int64_t>(trace_.operations.size()) - 1, "the operation");
+        require_within(value, -1, static_cast<std::int64_t>(trace_.operations.size()) - 1, "the operation");
         call.operation_number = value < 0 ? Arguments::no_operation : static_cast<std::size_t>(value);
         break;
       case Role::communicator:
@@ -196,7 +202,8 @@ class Decoder {
         break;
       case Role::group:
         call.group = numbers(value, "the rank");
-        for (const int member : call.group) within(member, 0, static_cast<std::int64_t>(trace_.ranks) - 1, "the rank");
+        for (const int member : call.group)
+          require_within(member, 0, static_cast<std::int64_t>(trace_.ranks) - 1, "the rank");
         break;
       case Role::number:
         call.numbers.push_back(number(value, "the number"));
@@ -253,7 +260,7 @@ class Decoder {
   }
 
   void require_index(std::int64_t index) const {
-    within(index, 0, static_cast<std::int64_t>(call_->requests.size()) - 1, "the index");
+    require_within(index, 0, static_cast<std::int64_t>(call_->requests.size()) - 1, "the index");
   }
 
   /// MPI reads as many numbers as others say.

@@ -44,7 +44,7 @@ Executor::Executor(Run& run, const Trace& trace, Program& program, Gaps gaps)
   }
   const int* largest = nullptr;
   int is_known = 0;
-  CALL_MPI(PMPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, &largest, &is_known);
+  CALL_MPI(PMPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_known);
   largest_tag_ = is_known != 0 ? *largest : 32767;
 }
 
@@ -110,7 +110,7 @@ void Executor::execute_nodes() {
 }
 
 /// In sum what the leaf stands for, spread evenly over its executions.
-std::uint64_t Executor::calls_of(LeafState& state, const Leaf& leaf) const {
+std::uint64_t Executor::calls_of(LeafState& state, const Leaf& leaf) {
   state.owed += state.remainder;
   if (state.owed < leaf.times.count) return state.calls;
   state.owed -= leaf.times.count;
@@ -166,7 +166,7 @@ void Executor::require_counts(const Arguments& call, const Shape& shape) {
 
 void Executor::transfer(Arguments& call) {
   CommunicatorEntry& communicator = communicators_.at(call.communicator);
-  const Shape shape = communicators_.shape(communicator);
+  const Shape shape = Communicators::shape(communicator);
   const Need bytes = need(call, trace_.types, shape);
   require_counts(call, shape);
   set_places(call, bytes);
@@ -240,9 +240,9 @@ void Executor::probe(Arguments& call, std::uint64_t calls) {
   });
   if (observer_ == nullptr) return;
   if (matches) {
-    message.ticket = observer_->matched(call, communicator, communicators_.shape(communicator), status);
+    message.ticket = observer_->matched(call, communicator, Communicators::shape(communicator), status);
   } else {
-    observer_->probed(call, communicator, communicators_.shape(communicator), status);
+    observer_->probed(call, communicator, Communicators::shape(communicator), status);
   }
 }
 
@@ -287,7 +287,7 @@ void Executor::make_communicator(Arguments& call) {
   call.request_handle = &request;
   call.made_handle = &made.handle;
   Ticket ticket;
-  if (observer_ != nullptr) ticket = observer_->begin(call, parent, communicators_.shape(parent), {});
+  if (observer_ != nullptr) ticket = observer_->begin(call, parent, Communicators::shape(parent), {});
   timed(call, [&] { return call.function->call(call); });
   if (has_group) CALL_MPI(PMPI_Group_free, &call.group_handle);
   if (call.function->mode == Mode::blocking && (made.handle != MPI_COMM_NULL) != (call.made_communicator >= 0)) {

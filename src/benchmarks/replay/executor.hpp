@@ -70,7 +70,7 @@ class Executor {
   };
 
   void execute_nodes();
-  [[nodiscard]] std::uint64_t calls_of(LeafState& state, const Leaf& leaf) const;
+  [[nodiscard]] static std::uint64_t calls_of(LeafState& state, const Leaf& leaf);
   void perform(Arguments& call, std::uint64_t calls);
   /// Times `action`, a call of the function, and throws Error where MPI says that it failed.
   template <class Action>
@@ -104,7 +104,7 @@ class Executor {
   /// Those of the call; `masked`: only those that the trace says complete.
   void gather(const Arguments& call, bool masked);
   void scatter(const Arguments& call, std::size_t index);
-  [[nodiscard]] bool is_named(const Arguments& call, std::size_t index) const;
+  [[nodiscard]] static bool is_named(const Arguments& call, std::size_t index);
   void release_requests();
 
   Run& run_;
@@ -141,7 +141,7 @@ void Executor::timed(const Arguments& call, const Action& action) {
   totals_.call_s += seconds;
   totals_.calls += 1;
   totals_.seconds_of[static_cast<std::size_t>(call.function - functions().data())] += seconds;
-  if (status != MPI_SUCCESS) transport::fail_mpi(status, call.function->name.data());
+  if (status != MPI_SUCCESS) transport::fail_mpi(status, std::string(call.function->name).c_str());
 }
 
 }  // namespace commlens::replay

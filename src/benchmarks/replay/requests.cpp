@@ -49,7 +49,7 @@ void Executor::remember(Arguments& call, MPI_Request handle, Ticket ticket) {
            .call = &call,
            .is_persistent = is_persistent,
            .is_active = !is_persistent,
-           .ticket = std::move(ticket),
+           .ticket = ticket,
            .freed = made->freed};
 }
 
@@ -59,7 +59,7 @@ void Executor::completed(Slot& slot, const MPI_Status& status) {
   if (observer_ != nullptr) observer_->end(*slot.call, slot.ticket, status);
 }
 
-bool Executor::is_named(const Arguments& call, std::size_t index) const {
+bool Executor::is_named(const Arguments& call, std::size_t index) {
   const auto number = static_cast<std::int64_t>(index);
   return call.index == number || std::find(call.indices.begin(), call.indices.end(), number) != call.indices.end();
 }
@@ -115,7 +115,7 @@ void Executor::start(const Arguments& call) {
       throw Error(fmt::format("{} of a request that is not persistent", call.function->name));
     }
     CommunicatorEntry& communicator = communicators_.at(own->call->communicator);
-    const Shape& shape = communicators_.shape(communicator);
+    const Shape& shape = Communicators::shape(communicator);
     if (observer_ != nullptr) {
       observer_->begin_again(*own->call, communicator, own->ticket, need(*own->call, trace_.types, shape));
     }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace commlens::replay {
@@ -93,7 +94,7 @@ constexpr std::size_t deepest_loop = 64;
 Trace parse_trace(std::string content, const std::string& file);
 
 /// CRC-32 as zlib computes it.
-std::uint32_t crc32(const char* data, std::size_t bytes);
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0);
 
 /// Calls `visit(node)` for each execution of a leaf, in order.
 template <class Visit>

@@ -113,7 +113,7 @@ class TraceReader {
 
   Trace read() {
     const std::string_view content = trace_.content;
-    trace_.checksum = crc32(content.data(), content.size());
+    trace_.checksum = crc32(content);
     if (!content.starts_with(first_line)) {
       fail(content.starts_with("commlens trace ") ? "it is a trace of another version: this program reads version 1"
                                                   : "it is not a trace (`commlens profile --trace` writes one)");
@@ -155,7 +155,7 @@ class TraceReader {
     const std::size_t bytes = word_at(position + 1);
     if (content.size() - position - header < bytes) return std::nullopt;
     const auto block = content.substr(position + header, bytes);
-    if (crc32(block.data(), bytes) != word_at(position + 5)) {
+    if (crc32(block, crc32(content.substr(position, 1))) != word_at(position + 5)) {
       fail(fmt::format("the block at byte {} is damaged: its checksum is another one", position));
     }
     return block;
@@ -320,12 +320,10 @@ class TraceReader {
 
 }  // namespace
 
-std::uint32_t crc32(const char* data, std::size_t bytes) {
+std::uint32_t crc32(std::string_view bytes, std::uint32_t before) {
   static constexpr auto table = crc_table();
-  std::uint32_t value = 0xFFFFFFFFU;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    value = (value >> 8) ^ table[(value ^ static_cast<unsigned char>(data[i])) & 0xFFU];
-  }
+  std::uint32_t value = ~before;
+  for (const char byte : bytes) value = (value >> 8) ^ table[(value ^ static_cast<unsigned char>(byte)) & 0xFFU];
   return ~value;
 }
 

@@ -69,7 +69,7 @@ void Fold::drop_last(std::size_t count) {
   }
 }
 
-bool Fold::are_equal(const Node* left, const Node* right, std::size_t count) const {
+bool Fold::are_equal(const Node* left, const Node* right, std::size_t count) {
   for (std::size_t index = count; index-- > 0;) {
     if (left[index].hash != right[index].hash) return false;
   }

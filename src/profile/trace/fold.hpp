@@ -73,7 +73,7 @@ class Fold {
   bool extend_loop();
   bool make_loop();
   void fold_two(std::size_t count);
-  [[nodiscard]] bool are_equal(const Node* left, const Node* right, std::size_t count) const;
+  [[nodiscard]] static bool are_equal(const Node* left, const Node* right, std::size_t count);
   void merge(Node* into, const Node* from, std::size_t count);
   static void rehash(Node& loop);
 

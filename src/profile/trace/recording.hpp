@@ -34,7 +34,7 @@ class Recording {
   void color(int value) { number(value == MPI_UNDEFINED ? -1 : value); }
   void communicator(MPI_Comm value) { number(trace.number_of(value)); }
   void type(MPI_Datatype value) { number(trace.number_of_type(value)); }
-  void operation(std::uintptr_t value) { number(trace.number_of_operation(value)); }
+  void operation(std::uintptr_t value) { number(Trace::number_of_operation(value)); }
   void group(MPI_Group value) { number(trace.members(value)); }
   template <class Number>
   void numbers(const Number* values, int count);
@@ -60,7 +60,7 @@ class Recording {
   void made_request(int field, Handles request);
   void made_message(int field, std::uintptr_t handle) { event_.fields[field] = trace.messages.take(handle); }
   void no_message(int field) { event_.fields[field] = -1; }
-  void freed_message() {
+  void freed_message() const {
     if (message_ >= 0) trace.messages.release(message_);
   }
   template <class Handles>

@@ -1,5 +1,7 @@
 #include "trace/slots.hpp"
 
+#include <algorithm>
+
 namespace commlens::profile {
 
 int Slots::take(std::uintptr_t handle) {
@@ -34,7 +36,7 @@ void Slots::release(int slot) {
   while (*next != slot + 1) next = &slots_[*next - 1].next;
   *next = slots_[slot].next;
   slots_[slot].is_used = false;
-  if (slot < lowest_free_) lowest_free_ = slot;
+  lowest_free_ = std::min(slot, lowest_free_);
 }
 
 }  // namespace commlens::profile

@@ -154,7 +154,7 @@ bool Trace::records_this_thread() {
   return false;
 }
 
-void Trace::begin(Times& times, std::uint64_t now) {
+void Trace::begin(Times& times, std::uint64_t now) const {
   times = {};
   times.gap = times.cpu = times.longest_gap = now - last_end_;
   times.calls = 1;
@@ -300,7 +300,7 @@ std::int64_t Trace::describe(MPI_Datatype type) {
   return static_cast<std::int64_t>(types_.length()) - 1;
 }
 
-std::int64_t Trace::number_of_operation(std::uintptr_t operation) const {
+std::int64_t Trace::number_of_operation(std::uintptr_t operation) {
   const auto* found = std::find(std::begin(operation_handles), std::end(operation_handles), operation);
   return found - std::begin(operation_handles);  // behind the last: the program's own
 }
@@ -323,8 +323,8 @@ std::int64_t Trace::members(MPI_Group group) {
   return ranks != nullptr ? array(ranks, static_cast<std::size_t>(size)) : -1;
 }
 
-std::int64_t Trace::array(const std::int64_t* numbers, std::size_t count, std::uint32_t kind) {
-  const std::uint32_t number = arrays_.find_or_add(kind, numbers, count);
+std::int64_t Trace::array(const std::int64_t* values, std::size_t count, std::uint32_t kind) {
+  const std::uint32_t number = arrays_.find_or_add(kind, values, count);
   return number == ListTable::no_room ? -1 : static_cast<std::int64_t>(number);
 }
 

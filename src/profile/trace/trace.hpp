@@ -56,10 +56,10 @@ class Trace {
   void remove(std::int64_t communicator);
   [[nodiscard]] std::int64_t number_of_type(MPI_Datatype type);
   void forget_types();  ///< a handle may be another type's
-  [[nodiscard]] std::int64_t number_of_operation(std::uintptr_t operation) const;
+  [[nodiscard]] static std::int64_t number_of_operation(std::uintptr_t operation);
   [[nodiscard]] std::int64_t members(MPI_Group group);
   /// `kind`: 1 for numbers of types, otherwise 0.
-  std::int64_t array(const std::int64_t* numbers, std::size_t count, std::uint32_t kind = 0);
+  std::int64_t array(const std::int64_t* values, std::size_t count, std::uint32_t kind = 0);
 
   /// Memory that grows.
   class Scratch {
@@ -75,7 +75,7 @@ class Trace {
   Scratch slots;    ///< of the requests of this call
 
   /// Takes the time since the call before.
-  void begin(Times& times, std::uint64_t now);
+  void begin(Times& times, std::uint64_t now) const;
   void end(Times& times, std::uint64_t now, std::uint64_t ticks);
   /// From here on the next gap counts: not what recording takes.
   void resume(std::uint64_t now) {

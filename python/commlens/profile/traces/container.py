@@ -66,7 +66,12 @@ def written(trace: Trace) -> bytes:
 def _block(letter: str, write: Callable[..., None]) -> bytes:
     out = _Writer()
     write(out)
-    return _HEAD.pack(ord(letter), len(out.data), zlib.crc32(out.data)) + bytes(out.data)
+    return _HEAD.pack(ord(letter), len(out.data), _checksum(letter, out.data)) + bytes(out.data)
+
+
+def _checksum(letter: str, content: bytes | bytearray) -> int:
+    """Of the letter and the content, so that a block is not taken for one of another kind."""
+    return zlib.crc32(content, zlib.crc32(letter.encode("latin-1")))
 
 
 def _lists(letter: str, items: list[Any], write: Callable[..., None]) -> Iterator[bytes]:
@@ -176,14 +181,14 @@ def read(path: Path) -> Trace:
     trace, at = Trace(), len(MARK)
     try:
         while at + _HEAD.size <= len(data):
-            letter, length, check = _HEAD.unpack_from(data, at)
+            code, length, check = _HEAD.unpack_from(data, at)
             begin = at + _HEAD.size
             if begin + length > len(data):
                 break
             content = data[begin : begin + length]
-            if zlib.crc32(content) != check:
+            if _checksum(chr(code), content) != check:
                 raise ValueError("a block that was changed")
-            _take(trace, chr(letter), _Reader(content))
+            _take(trace, chr(code), _Reader(content))
             at = begin + length
         _check(trace)
     except (ValueError, UnicodeDecodeError) as error:

@@ -17,8 +17,6 @@
 namespace commlens::replay {
 namespace {
 
-constexpr double exact = 1e-9;
-
 CriticalPath path_of(const std::vector<RankLog>& logs) { return critical_path(logs, Matching(logs)); }
 
 void expect_ms(const std::vector<RankLog>& logs, double ms) { EXPECT_NEAR(path_of(logs).seconds, ms / 1000, exact); }
@@ -59,7 +57,9 @@ TEST(CriticalPath, OfARingIsThatOfItsSlowRank) {
   const CriticalPath path = path_of(ranks.logs());
   EXPECT_NEAR(path.seconds, 0.050, exact);
   for (const PathPiece& piece : path.pieces) {
-    if (piece.end_s > piece.begin_s) EXPECT_EQ(piece.rank, 2);
+    if (piece.end_s > piece.begin_s) {
+      EXPECT_EQ(piece.rank, 2);
+    }
   }
 }
 
@@ -142,7 +142,9 @@ TEST(CriticalPath, NeverSavesMoreThanTheCommunicationOfTheSlowestRank) {
     const CriticalPath path = path_of(ranks.logs());
     EXPECT_LE(path.seconds, ranks.end_ms() / 1000 + exact);
     EXPECT_GE(path.seconds, ranks.most_computed_ms() / 1000 - exact);
-    if (transfer_ms == 0) EXPECT_NEAR(path.seconds, ranks.end_ms() / 1000, exact) << "it is free already";
+    if (transfer_ms == 0) {
+      EXPECT_NEAR(path.seconds, ranks.end_ms() / 1000, exact) << "it is free already";
+    }
     double on_path_s = 0;
     for (const PathPiece& piece : path.pieces) on_path_s += piece.end_s - piece.begin_s;
     EXPECT_GE(on_path_s, path.seconds - exact);

@@ -10,6 +10,8 @@
 
 namespace commlens::replay {
 
+constexpr double exact = 1e-9;  ///< seconds: sums of few milliseconds
+
 class RankLogs {
  public:
   explicit RankLogs(std::size_t ranks) : logs_(ranks) {}

@@ -13,8 +13,6 @@
 namespace commlens::replay {
 namespace {
 
-constexpr double exact = 1e-9;
-
 class WaitStatesOf : public testing::Test {
  protected:
   void find() { waits_ = wait_states(logs_.all(), Matching(logs_.all())); }

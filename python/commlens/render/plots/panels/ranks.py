@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,7 +26,7 @@ _TIME, _PATH_TIME, _SAVED = "observed_s", "critical_path_s", "free_communication
 _HEAD_INCHES, _ROWS_INCHES = 0.8, (1.6, 6.5)
 _INCHES_PER_ROW = 0.3
 _FILLED = 0.9  # of the height of a row
-_PATH_STYLE = {"color": "black", "linewidth": 1.4}
+_PATH_STYLE: dict[str, Any] = {"color": "black", "linewidth": 1.4}
 
 
 def panels(content: Content) -> Iterator[Panel]:

@@ -1,6 +1,7 @@
 // Replays messages and requests of every kind, on 1 to 4 ranks. What is received is validated, so that a call with
 // wrong arguments, to the wrong rank or in the wrong order is found.
 #include <cstdint>
+#include <string>
 
 #include "replays.hpp"
 

@@ -25,7 +25,7 @@ def _words(text: str) -> list[str]:
 
 _SENDS = {"Send", "Bsend", "Rsend", "Ssend"}
 _RECEIVES = {"Recv", "Mrecv"}
-#Of the parameters of the functions on requests; others are results.
+# Of the parameters of the functions on requests; others are results.
 _REQUEST_ROLES = {
     "request": "request",
     "array_of_requests": "requests",
@@ -160,7 +160,7 @@ def _field(own: Parameter, pattern: str, names: set[str]) -> Field:
         side = "receive" if own.name == "recvtag" or (own.name == "tag" and receives) else "send"
         return Field(f"{side}_tag", f"a.{side}_tag")
     if own.name in ("count", "datatype"):
-#Reductions and Sendrecv_replace : one for both sides.
+        # Reductions and Sendrecv_replace: one for both sides.
         is_both = "recvbuf" in names or pattern == "sendrecv_replace"
         side = "receive" if receives else "send"
         role = "both" if is_both else side
@@ -174,17 +174,16 @@ def _field(own: Parameter, pattern: str, names: set[str]) -> Field:
 
 def _simple_field(own: Parameter, message: str) -> Field | None:
     known = {
-  "dest" : Field("dest", "a.dest"),
-           "source" : Field("source", "a.source"),
-                      "root" : Field("root", "a.root"),
-                               "op" : Field("operation", "a.operation"),
-                                      "comm" : Field("communicator", "a.communicator_handle"),
-                                               "request" : Field("made_request", "a.request_handle"),
-                                                           "status" : Field("", "a.status"),
-                                                                      "info" : Field("", "MPI_INFO_NULL"),
-                                                                               "flag" : Field("", "&a.called_flag"),
-                                                                                        "message"
-      : Field(message, "a.message_handle"),
+        "dest": Field("dest", "a.dest"),
+        "source": Field("source", "a.source"),
+        "root": Field("root", "a.root"),
+        "op": Field("operation", "a.operation"),
+        "comm": Field("communicator", "a.communicator_handle"),
+        "request": Field("made_request", "a.request_handle"),
+        "status": Field("", "a.status"),
+        "info": Field("", "MPI_INFO_NULL"),
+        "flag": Field("", "&a.called_flag"),
+        "message": Field(message, "a.message_handle"),
     }
     return known.get(own.name)
 

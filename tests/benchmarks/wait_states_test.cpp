@@ -105,6 +105,19 @@ TEST_F(WaitStatesOf, AWaitForSeveralAreThoseForTheLast) {
   EXPECT_EQ(waits_[1].caused_s, 0);
 }
 
+TEST_F(WaitStatesOf, AnExchangeAreThoseForTheSender) {
+  const auto exchange = [&](std::size_t rank, double enter_ms) {
+    const auto call = logs_.call(rank, enter_ms, 7);
+    logs_.message(Action::send, rank, 1 - rank, call);
+    logs_.message(Action::receive, rank, 1 - rank, call);
+  };
+  exchange(0, 1);
+  exchange(1, 6);
+  find();
+  expect(0, WaitState::late_sender, 5);
+  expect_none(1);
+}
+
 TEST_F(WaitStatesOf, MessagesAreOfTheSameNumberTagAndCommunicator) {
   const auto first = logs_.call(0, 1, 9);
   const auto second = logs_.call(0, 10, 30);
@@ -136,7 +149,8 @@ TEST_F(WaitStatesOf, MessagesWhoseOtherSideIsNotKnownAreNone) {
   logs_.message(Action::receive, 0, 1, logs_.call(0, 1, 9));
   logs_.message(Action::send, 1, 0, logs_.call(1, 4, 5), Operation::unknown);
   logs_.message(Action::send, 1, 0, logs_.call(1, 6, 7), Operation::unknown);
-  EXPECT_EQ(Matching(logs_.all()).unmatched(), 3U);
+  logs_.message(Action::receive, 0, 1, logs_.call(0, 10, 19), Operation::unknown);
+  EXPECT_EQ(Matching(logs_.all()).unmatched(), 4U);
   find();
   expect_none(0);
 }

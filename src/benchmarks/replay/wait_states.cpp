@@ -42,19 +42,22 @@ class WaitStates {
 
   void find(std::size_t rank) {
     const RankLog& log = logs_[rank];
-    Waits& own = waits_[rank];
-    own.of_call.resize(log.calls.size());
+    Waits& waits = waits_[rank];
+    waits.of_call.resize(log.calls.size());
     const auto numbers = by_end(log);
     for (std::size_t i = 0; i < numbers.size();) {
       const std::uint32_t call = log.operations[numbers[i]].end;
       Begin last;
-      WaitState state = WaitState::late_sender;
+      WaitState state = WaitState::late_receiver;
       for (; i < numbers.size() && log.operations[numbers[i]].end == call; ++i) {
+        const Operation& own = log.operations[numbers[i]];
         const Begin begin = last_awaited(rank, numbers[i]);
-        if (!begin.call || !can_wait(log.operations[numbers[i]], log.calls[call], begin.time_s)) continue;
-        if (last.call && begin.time_s <= last.time_s) continue;
+        if (!begin.call || !can_wait(own, log.calls[call], begin.time_s)) continue;
+        // Of a rank that both sends and receives late, it is known that the receive has to await it.
+        const bool is_known = !is_send(own.action) && begin.time_s == last.time_s;
+        if (last.call && begin.time_s <= last.time_s && !is_known) continue;
         last = begin;
-        state = state_of(log.operations[numbers[i]].action);
+        state = state_of(own.action);
       }
       if (last.call) take(rank, call, last, state);
     }

@@ -296,7 +296,7 @@ void Executor::make_communicator(Arguments& call) {
   }
   communicators_.made(call, made, observer_ != nullptr);
   if (call.function->mode == Mode::nonblocking) {
-    remember(call, request, std::move(ticket));
+    remember(call, request, ticket);
   } else if (observer_ != nullptr) {
     observer_->end(call, ticket, {});
   }

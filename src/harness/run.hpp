@@ -95,6 +95,8 @@ class Run {
   /// What several cases of a start share, such as a mesh: made by the first that asks for this type.
   template <class T>
   T& retain(const std::function<std::unique_ptr<T>()>& make);
+  /// Whether the user wants to know what an operation consists of, which takes operations beside the samples.
+  [[nodiscard]] bool in_parts() const { return resources_.settings.parts; }
   [[nodiscard]] double mpi_init_s() const { return resources_.mpi_init_s; }
   /// Waits for the run's stream, and then for the other ranks.
   void barrier();
@@ -106,6 +108,10 @@ class Run {
   // What else the record has; rank 0's is written. docs/records-reference.md says what each is for.
   /// Something that was counted or found; given twice, the last counts.
   void fact(const measure::Fact& fact, measure::Value value);
+  /// What an operation took on average in a part of it, measured by the benchmark itself; after measure().
+  void part(const std::string& name, const std::string& stream, double seconds) {
+    record_.parts.push_back({.name = name, .stream = stream, .samples_s = {seconds}, .within = true});
+  }
   void series(const std::string& name, std::vector<double> values) { record_.series[name] = std::move(values); }
   /// A line in the application's own words. An empty line ends a block.
   void report(const std::string& line) { record_.report.push_back(line); }

@@ -81,6 +81,23 @@ class Replay : public testing::Test {
     unchecked_ = outcome.fact("unchecked_calls");
     calls_ = outcome.fact("calls");
     bytes_ = outcome.fact("sent_bytes");
+    if (outcome.record.at("facts").contains("waiting_s")) expect_waiting(outcome);
+    if (outcome.record.contains("report")) report_ = outcome.record.at("report").dump();
+  }
+
+  /// Times are what they are, but they add up.
+  static void expect_waiting(const Outcome& outcome) {
+    constexpr double rounding = 1e-9;
+    const double waiting = outcome.fact("waiting_s");
+    EXPECT_NEAR(waiting,
+                outcome.fact("late_sender_s") + outcome.fact("late_receiver_s") + outcome.fact("late_collective_s"),
+                rounding);
+    EXPECT_GE(waiting, 0);
+    EXPECT_LE(waiting, outcome.fact("observed_s") + rounding);
+    EXPECT_GT(outcome.fact("critical_path_s"), 0);
+    EXPECT_LE(outcome.fact("critical_path_s"), outcome.fact("observed_s") + rounding);
+    EXPECT_EQ(outcome.record.at("parts").size(), 3U);
+    EXPECT_EQ(outcome.record.at("series").at("critical_path_over_time").size(), 300U);
   }
 
   std::string write() {
@@ -102,6 +119,7 @@ class Replay : public testing::Test {
   double unchecked_ = 0;
   double calls_ = 0;
   double bytes_ = 0;
+  std::string report_;  ///< what the replay has to say; empty: each message has its other side
 };
 
 }  // namespace commlens::replay

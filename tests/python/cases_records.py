@@ -34,6 +34,7 @@ from sample_applications import make_overlap_record, make_transform_records
 from sample_pairs import bandwidths, latencies, make_pairs_record, slow_pairs
 from sample_records import BUSY, QUIET, make_record
 from sample_records import placement as hosts
+from sample_replays import make_replay_record
 
 BETWEEN_HALVES = [(a, b) for a in (0, 1) for b in (2, 3)]
 A_WAY = {(b, a): 1.0 for a, b in BETWEEN_HALVES}
@@ -200,6 +201,14 @@ CASES: dict[str, Cases] = {
             "no calls": lambda: [{**transform(4.0)[0], "calls": {}}],
             "few calls": profile(function("MPI_Cart_sub", 0.86, 4)),
             "cheap calls": profile(function("MPI_Cart_sub", 0.001, 400)),
+        },
+    ),
+    "mostly-waiting": Cases(
+        {"half of the time": lambda: [make_replay_record()]},
+        {
+            "most is transfer": lambda: [make_replay_record(transfer_s=0.6)],
+            "most is computation": lambda: [make_replay_record(computation_s=20)],
+            "it is not known": lambda: [make_replay_record(facts={}, series={}, parts=[])],
         },
     ),
     "ranks-share-cores": Cases(

@@ -22,25 +22,10 @@ const Side& sent_side(const Arguments& call) {
   return call.function->pattern == Pattern::sendrecv_replace ? call.receive : call.send;
 }
 
-bool sends_message(Pattern pattern) {
-  return pattern == Pattern::send || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
-}
-
-bool receives_message(Pattern pattern) {
-  return pattern == Pattern::receive || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
-}
-
-bool any(const std::vector<std::unique_ptr<Arguments>>& calls, bool (*is_so)(const Arguments& call)) {
-  return std::any_of(calls.begin(), calls.end(), [&](const auto& call) { return is_so(*call); });
-}
-
-bool has_wildcard(const Arguments& call) { return call.source == MPI_ANY_SOURCE || call.receive_tag == MPI_ANY_TAG; }
-bool is_cancel(const Arguments& call) { return call.function->pattern == Pattern::cancel; }
-
 }  // namespace
 
-Checker::Checker(const Trace& trace, device::Stream& stream, const std::vector<std::unique_ptr<Arguments>>& calls)
-    : trace_(trace), stream_(stream), cancels_(any(calls, is_cancel)), order_(any(calls, has_wildcard)) {}
+Checker::Checker(const Trace& trace, device::Stream& stream, const Program& program)
+    : trace_(trace), stream_(stream), cancels_(program.cancels()), order_(program.has_wildcards()) {}
 
 Block Checker::block(const Side& side, std::int64_t number) const {
   Block block;

@@ -5,15 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "benchmarks/replay/communicators.hpp"
 #include "benchmarks/replay/contents.hpp"
 #include "benchmarks/replay/function.hpp"
 #include "benchmarks/replay/message_order.hpp"
+#include "benchmarks/replay/observer.hpp"
 #include "benchmarks/replay/program.hpp"
 #include "benchmarks/replay/reductions.hpp"
 #include "benchmarks/replay/trace.hpp"
@@ -21,37 +20,18 @@
 
 namespace commlens::replay {
 
-/// A message that a probe has matched.
-struct Probed {
-  Channel from;
-  std::optional<std::uint64_t> number;
-};
-
-/// What is known of a message or a collective, from when it begins to when it is complete.
-struct Ticket {
-  bool is_checked = false;  ///< once it is complete
-  std::uint64_t id = 0;     ///< of the collective, or of the communicator
-  PostedReceive receive;
-  std::optional<Probed> probed;
-  Shape shape;
-};
-
-class Checker {
+class Checker final : public Observer {
  public:
-  /// `calls` are those of the program.
-  Checker(const Trace& trace, device::Stream& stream, const std::vector<std::unique_ptr<Arguments>>& calls);
+  Checker(const Trace& trace, device::Stream& stream, const Program& program);
 
-  /// Before a call that communicates, or the first start of a persistent one: what is sent is filled, what is received
-  /// is cleared. Complete when it returns.
-  Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes);
-  /// Before another start of a persistent call.
-  void begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes);
-  /// A message is matched by a probe, and received by a later call, before which its place is cleared.
+  /// What is sent is filled, what is received is cleared. Complete when it returns.
+  Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes) override;
+  void begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes) override;
   Ticket matched(const Arguments& call, const CommunicatorEntry& communicator, const Shape& shape,
-                 const MPI_Status& status);
-  void begin_receive(const Arguments& call, const Need& bytes);
-  /// After a call or the completion of its request.
-  void end(const Arguments& call, const Ticket& ticket, const MPI_Status& status);
+                 const MPI_Status& status) override;
+  /// Clears the place.
+  void begin_receive(const Arguments& call, const Need& bytes) override;
+  void end(const Arguments& call, const Ticket& ticket, const MPI_Status& status) override;
 
   /// The first that was wrong; empty: all is right.
   [[nodiscard]] const std::string& error() const { return error_; }

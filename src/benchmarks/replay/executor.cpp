@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/stopwatch.hpp"
+#include "benchmarks/replay/checker.hpp"
 
 namespace commlens::replay {
 namespace {
@@ -79,15 +80,21 @@ void Executor::execute() {
 
 Verdict Executor::validate() {
   prepare();
-  const Checker& checker = checker_.emplace(trace_, run_.stream(), program_.calls());
+  Checker checker(trace_, run_.stream(), program_);
+  execute_for(checker, false);
+  unchecked_ = checker.unchecked();
+  return {.elements = checker.bytes(), .error = checker.error()};
+}
+
+void Executor::execute_for(Observer& observer, bool has_gaps) {
   const Totals measured = std::exchange(totals_, {.seconds_of = std::vector<double>(functions().size())});
+  observer_ = &observer;
+  has_gaps_ = has_gaps;
   execute_nodes();
   for (Slot& slot : slots_) finish_freed(slot);
+  has_gaps_ = true;
+  observer_ = nullptr;
   totals_ = measured;
-  unchecked_ = checker.unchecked();
-  const Verdict verdict{.elements = checker.bytes(), .error = checker.error()};
-  checker_.reset();
-  return verdict;
 }
 
 void Executor::execute_nodes() {
@@ -97,7 +104,7 @@ void Executor::execute_nodes() {
     const Leaf& leaf = leaves[node.leaf];
     LeafState& state = leaf_states_[node.leaf];
     Run::heartbeat();
-    if (!checker_) gaps_.pass(state.gap_ns);
+    if (has_gaps_) gaps_.pass(state.gap_ns);
     if (leaf.call != nullptr) perform(*leaf.call, calls_of(state, leaf));
   });
 }
@@ -166,20 +173,20 @@ void Executor::transfer(Arguments& call) {
   Ticket ticket;
   const bool makes_request = call.function->mode != Mode::blocking;
   if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
-  if (checker_) ticket = checker_->begin(call, communicator, shape, bytes);
+  if (observer_ != nullptr) ticket = observer_->begin(call, communicator, shape, bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status{};
   call.communicator_handle = communicator.handle;
   call.request_handle = &request;
-  call.status = checker_ ? &status : MPI_STATUS_IGNORE;
+  call.status = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
   timed(call, [&] { return call.function->call(call); });
   if (call.function->mode != Mode::persistent) {
     totals_.bytes += static_cast<double>(counted_bytes(call, trace_.types, shape));
   }
   if (makes_request) {
     remember(call, request, ticket);
-  } else if (checker_) {
-    checker_->end(call, ticket, status);
+  } else if (observer_ != nullptr) {
+    observer_->end(call, ticket, status);
   }
 }
 
@@ -193,18 +200,18 @@ void Executor::receive_matched(Arguments& call) {
   set_places(call, bytes);
   const bool makes_request = call.function->mode != Mode::blocking;
   if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
-  if (checker_) checker_->begin_receive(call, bytes);
+  if (observer_ != nullptr) observer_->begin_receive(call, bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status{};
   call.message_handle = &message.handle;
   call.request_handle = &request;
-  call.status = checker_ ? &status : MPI_STATUS_IGNORE;
+  call.status = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
   timed(call, [&] { return call.function->call(call); });
   const Ticket ticket = std::exchange(message.ticket, {});
   if (makes_request) {
     remember(call, request, ticket);
-  } else if (checker_) {
-    checker_->end(call, ticket, status);
+  } else if (observer_ != nullptr) {
+    observer_->end(call, ticket, status);
   }
 }
 
@@ -213,7 +220,7 @@ void Executor::probe(Arguments& call, std::uint64_t calls) {
   const bool is_test = has_flag(call);
   call.communicator_handle = communicator.handle;
   MPI_Status status{};
-  call.status = checker_ ? &status : MPI_STATUS_IGNORE;
+  call.status = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
   if (is_test && call.flag == 0) return probe_without_result(call, calls);
   const bool matches = call.function->pattern == Pattern::mprobe;
   Message nobodys;
@@ -231,8 +238,11 @@ void Executor::probe(Arguments& call, std::uint64_t calls) {
     }
     return result;
   });
-  if (matches && checker_) {
-    message.ticket = checker_->matched(call, communicator, Communicators::shape(communicator), status);
+  if (observer_ == nullptr) return;
+  if (matches) {
+    message.ticket = observer_->matched(call, communicator, Communicators::shape(communicator), status);
+  } else {
+    observer_->probed(call, communicator, Communicators::shape(communicator), status);
   }
 }
 
@@ -259,7 +269,8 @@ void Executor::attach(const Arguments& call) {
 }
 
 void Executor::make_communicator(Arguments& call) {
-  call.communicator_handle = communicators_.at(call.communicator).handle;
+  CommunicatorEntry& parent = communicators_.at(call.communicator);
+  call.communicator_handle = parent.handle;
   call.second_handle = communicators_.handle(call.second_communicator);
   const std::string_view name = call.function->name;
   if (name == "MPI_Cart_sub") {
@@ -275,14 +286,20 @@ void Executor::make_communicator(Arguments& call) {
   MPI_Request request = MPI_REQUEST_NULL;
   call.request_handle = &request;
   call.made_handle = &made.handle;
+  Ticket ticket;
+  if (observer_ != nullptr) ticket = observer_->begin(call, parent, Communicators::shape(parent), {});
   timed(call, [&] { return call.function->call(call); });
   if (has_group) CALL_MPI(PMPI_Group_free, &call.group_handle);
   if (call.function->mode == Mode::blocking && (made.handle != MPI_COMM_NULL) != (call.made_communicator >= 0)) {
     throw Error(fmt::format("{} gives this rank {} communicator, unlike in the program: are as many ranks on a node?",
                             name, made.handle != MPI_COMM_NULL ? "a" : "no"));
   }
-  communicators_.made(call, made, checker_.has_value());
-  if (call.function->mode == Mode::nonblocking) remember(call, request, {});
+  communicators_.made(call, made, observer_ != nullptr);
+  if (call.function->mode == Mode::nonblocking) {
+    remember(call, request, ticket);
+  } else if (observer_ != nullptr) {
+    observer_->end(call, ticket, {});
+  }
 }
 
 void Executor::free_communicator(Arguments& call) {

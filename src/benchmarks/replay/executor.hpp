@@ -5,15 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "benchmarks/replay/checker.hpp"
 #include "benchmarks/replay/communicators.hpp"
 #include "benchmarks/replay/function.hpp"
 #include "benchmarks/replay/gaps.hpp"
 #include "benchmarks/replay/handles.hpp"
+#include "benchmarks/replay/observer.hpp"
 #include "benchmarks/replay/program.hpp"
 #include "benchmarks/replay/trace.hpp"
 #include "harness/measurement.hpp"
@@ -40,8 +39,10 @@ class Executor {
   void prepare();
   /// Collective, once after prepare(): the calls of the trace, with the gaps between them.
   void execute();
-  /// Collective: the same once more, without gaps; what is received is compared.
+  /// Collective: the same without gaps; what is received is compared.
   Verdict validate();
+  /// Collective, once after prepare(): as execute(), but told to the observer, and in no totals.
+  void execute_for(Observer& observer, bool has_gaps = true);
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
   [[nodiscard]] std::size_t unchecked() const { return unchecked_; }  ///< calls that validate() could not check
@@ -118,7 +119,8 @@ class Executor {
   std::vector<LeafState> leaf_states_;
   std::vector<std::byte> attached_;  ///< of MPI_Buffer_attach
   bool is_attached_ = false;
-  std::optional<Checker> checker_;
+  Observer* observer_ = nullptr;
+  bool has_gaps_ = true;
   Totals totals_;
   std::size_t unchecked_ = 0;
   int largest_tag_ = 0;
@@ -131,9 +133,11 @@ class Executor {
 template <class Action>
 void Executor::timed(const Arguments& call, const Action& action) {
   const InCall in_call(call.function->activity);
+  if (observer_ != nullptr) observer_->entered(call);
   const Stopwatch stopwatch;
   const int status = action();
   const double seconds = stopwatch.seconds();
+  if (observer_ != nullptr) observer_->left();
   totals_.call_s += seconds;
   totals_.calls += 1;
   totals_.seconds_of[static_cast<std::size_t>(call.function - functions().data())] += seconds;

@@ -94,6 +94,12 @@ enum class Pattern : std::uint8_t {
 
 enum class Mode : std::uint8_t { blocking, nonblocking, persistent };
 
+constexpr bool sends_message(Pattern pattern) {
+  return pattern == Pattern::send || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
+}
+constexpr bool receives_message(Pattern pattern) {
+  return pattern == Pattern::receive || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
+}
 constexpr bool is_collective(Pattern pattern) {
   return pattern >= Pattern::barrier && pattern <= Pattern::neighbor_alltoall;
 }

@@ -41,6 +41,10 @@ class MessageOrder {
   /// The number of the message that has completed the receive, once; nothing where it is not known. `from` is its
   /// channel.
   std::optional<std::uint64_t> number(const PostedReceive& receive, const Channel& from);
+  /// The number of the message that the next receive would get, likewise.
+  std::optional<std::uint64_t> next(const Channel& from) {
+    return number({.channel = from, .posted = posted_, .before = receives_[from].count}, from);
+  }
 
  private:
   struct Receives {

@@ -137,6 +137,17 @@ Program::Program(const Trace& trace, std::size_t rank) : body_(&trace.body(rank)
   place_buffers(trace.types);
 }
 
+bool Program::has_wildcards() const {
+  return std::any_of(calls_.begin(), calls_.end(), [](const auto& call) {
+    return call->source == MPI_ANY_SOURCE || call->receive_tag == MPI_ANY_TAG;
+  });
+}
+
+bool Program::cancels() const {
+  return std::any_of(calls_.begin(), calls_.end(),
+                     [](const auto& call) { return call->function->pattern == Pattern::cancel; });
+}
+
 void Program::count_numbers(std::size_t ranks) {
   std::int64_t communicators = 1;
   std::int64_t slots = -1;

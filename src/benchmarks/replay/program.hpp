@@ -75,6 +75,9 @@ class Program {
   [[nodiscard]] const std::vector<Node>& nodes() const { return body_->nodes; }
   [[nodiscard]] std::vector<Leaf>& leaves() { return leaves_; }
   [[nodiscard]] std::vector<std::unique_ptr<Arguments>>& calls() { return calls_; }
+  /// Whether a receive or a probe takes messages of any rank or with any tag.
+  [[nodiscard]] bool has_wildcards() const;
+  [[nodiscard]] bool cancels() const;  ///< requests
   [[nodiscard]] std::size_t communicators() const { return shapes_.size(); }
   [[nodiscard]] std::size_t requests() const { return slots_.size(); }
   [[nodiscard]] std::size_t messages() const { return messages_; }

@@ -1,6 +1,7 @@
 // Executes the MPI calls of a program from its trace (docs/trace.md), on as many ranks and without the program.
 //
 // It has no ceiling: what bounds a program is the way in which its ranks wait for each other, not the rate of a link.
+// Its critical path is that bound.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "benchmarks/replay/executor.hpp"
 #include "benchmarks/replay/options.hpp"
 #include "benchmarks/replay/program.hpp"
+#include "benchmarks/replay/waiting.hpp"
 #include "harness/benchmark.hpp"
 
 namespace commlens::replay {
@@ -125,6 +127,7 @@ void replay(Run& run, const Options& options) {
                .metrics = {time_s()}});
   add_facts(run, options, executor, samples);
   add_series(run, samples.last());
+  if (run.in_parts()) add_waiting(run, executor, program);
   if (options.not_replayed() > 0) {
     run.report(fmt::format("{:.1f}% of the program's MPI time was in calls that are not replayed, most of it in {}",
                            100 * options.not_replayed(), options.recorded().not_replayed));
@@ -134,8 +137,9 @@ void replay(Run& run, const Options& options) {
 
 BENCHMARK("replay", "the MPI calls of a program, from its trace, with the time between them", replay, Options,
           .metrics = {time_s},
-          .facts = {communication_s, communication_share, recorded_s, recorded_communication_s, not_replayed_share,
-                    calls, sent_bytes, unchecked_calls});
+          .facts = {communication_s, communication_share, waiting_s, late_sender_s, late_receiver_s, late_collective_s,
+                    observed_s, critical_path_s, free_communication_saves, recorded_s, recorded_communication_s,
+                    not_replayed_share, calls, sent_bytes, unchecked_calls});
 
 }  // namespace
 }  // namespace commlens::replay

@@ -56,7 +56,7 @@ void Executor::remember(Arguments& call, MPI_Request handle, Ticket ticket) {
 void Executor::completed(Slot& slot, const MPI_Status& status) {
   if (!slot.is_active) return;
   slot.is_active = false;
-  if (checker_) checker_->end(*slot.call, slot.ticket, status);
+  if (observer_ != nullptr) observer_->end(*slot.call, slot.ticket, status);
 }
 
 bool Executor::is_named(const Arguments& call, std::size_t index) {
@@ -116,8 +116,8 @@ void Executor::start(const Arguments& call) {
     }
     CommunicatorEntry& communicator = communicators_.at(own->call->communicator);
     const Shape& shape = Communicators::shape(communicator);
-    if (checker_) {
-      checker_->begin_again(*own->call, communicator, own->ticket, need(*own->call, trace_.types, shape));
+    if (observer_ != nullptr) {
+      observer_->begin_again(*own->call, communicator, own->ticket, need(*own->call, trace_.types, shape));
     }
     totals_.bytes += static_cast<double>(counted_bytes(*own->call, trace_.types, shape));
     own->is_active = true;
@@ -134,7 +134,9 @@ void Executor::wait(const Arguments& call) {
   MPI_Request none = MPI_REQUEST_NULL;
   Slot* const own = slot(call.request);
   MPI_Status status{};
-  timed(call, [&] { return MPI_Wait(own == nullptr ? &none : &own->handle, checker_ ? &status : MPI_STATUS_IGNORE); });
+  timed(call, [&] {
+    return MPI_Wait(own == nullptr ? &none : &own->handle, observer_ != nullptr ? &status : MPI_STATUS_IGNORE);
+  });
   if (own != nullptr) completed(*own, status);
 }
 
@@ -144,7 +146,7 @@ void Executor::test(const Arguments& call, std::uint64_t calls) {
   Slot* const own = slot(call.request);
   MPI_Request& request = own == nullptr ? none : own->handle;
   MPI_Status status{};
-  MPI_Status* const wanted = checker_ ? &status : MPI_STATUS_IGNORE;
+  MPI_Status* const wanted = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
   int is_complete = 0;
   for (std::uint64_t i = 0; i < calls; ++i) {
     timed(call, [&] {
@@ -161,7 +163,7 @@ void Executor::wait_all(const Arguments& call) {
   gather(call, false);
   timed(call, [&] {
     return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(),
-                       checker_ ? statuses_.data() : MPI_STATUSES_IGNORE);
+                       observer_ != nullptr ? statuses_.data() : MPI_STATUSES_IGNORE);
   });
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     scatter(call, i);
@@ -172,7 +174,7 @@ void Executor::wait_all(const Arguments& call) {
 void Executor::test_all(const Arguments& call, std::uint64_t calls) {
   gather(call, false);
   const auto count = static_cast<int>(requests_.size());
-  MPI_Status* const wanted = checker_ ? statuses_.data() : MPI_STATUSES_IGNORE;
+  MPI_Status* const wanted = observer_ != nullptr ? statuses_.data() : MPI_STATUSES_IGNORE;
   int is_complete = 0;
   const auto complete = [&] {
     for (std::size_t i = 0; is_complete != 0 && i < requests_.size(); ++i) {
@@ -198,7 +200,7 @@ void Executor::any(const Arguments& call, std::uint64_t calls) {
   int index = MPI_UNDEFINED;
   int is_complete = 0;
   MPI_Status status{};
-  MPI_Status* const wanted = checker_ ? &status : MPI_STATUS_IGNORE;
+  MPI_Status* const wanted = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
   const auto complete = [&] {
     if (index == MPI_UNDEFINED || (!waits && is_complete == 0)) return;
     scatter(call, static_cast<std::size_t>(index));
@@ -208,9 +210,10 @@ void Executor::any(const Arguments& call, std::uint64_t calls) {
     timed(call, [&] {
       if (waits) return MPI_Waitany(count, requests_.data(), &index, wanted);
       const int result = MPI_Testany(count, requests_.data(), &index, &is_complete, wanted);
-      return call.index < 0 ? result : until_complete(result, is_complete, [&] {
-        return PMPI_Testany(count, requests_.data(), &index, &is_complete, wanted);
-      });
+      return call.index < 0 ? result
+                            : until_complete(
+                                  result, is_complete,
+                                  [&] { return PMPI_Testany(count, requests_.data(), &index, &is_complete, wanted); });
     });
     complete();
   }
@@ -220,7 +223,7 @@ void Executor::some(const Arguments& call, std::uint64_t calls) {
   const bool waits = call.function->pattern == Pattern::waitsome;
   gather(call, waits || !call.indices.empty());
   const auto count = static_cast<int>(requests_.size());
-  MPI_Status* const wanted = checker_ ? statuses_.data() : MPI_STATUSES_IGNORE;
+  MPI_Status* const wanted = observer_ != nullptr ? statuses_.data() : MPI_STATUSES_IGNORE;
   int done = 0;
   std::size_t complete = 0;
   const auto complete_some = [&] {
@@ -249,7 +252,7 @@ void Executor::some(const Arguments& call, std::uint64_t calls) {
 void Executor::free_request(const Arguments& call) {
   Slot* const own = slot(call.request);
   if (own == nullptr || own->handle == MPI_REQUEST_NULL) return;  // it has completed before
-  if (checker_ && own->is_active) {
+  if (observer_ != nullptr && own->is_active) {
     own->freed = std::exchange(own->handle, MPI_REQUEST_NULL);
     own->is_active = false;
     return;

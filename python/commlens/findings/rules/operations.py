@@ -224,6 +224,45 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
     return not is_noise(hidden) and hidden.ci_high < most and together > ideal * (1 + share)
 
 
+def mostly_waiting(view: View, most: float, share: float) -> Seen:
+    for group in view.groups:
+        for record in [record for record in group.records if "waiting_s" in record.facts]:
+            time_of = {part.name: part.time_s for part in record.parts}
+            waiting, transfer = time_of.get("waiting", 0.0), time_of.get("transfer", 0.0)
+            part = waiting / ((waiting + transfer) or 1.0)
+            whole = waiting / (_number(record, "observed_s") or 1.0)
+            if not record.measured or part < most or whole < share or is_disturbed(record):
+                continue
+            awaited = record.series["awaited_s"]
+            place = where(group, record.memory, record.variant_value, [record.size])
+            yield observation(
+                Evidence(place, (record,)),
+                Cost(waiting, whole, "rank"),
+                part=format_percent(part),
+                communication=waiting + transfer,
+                transfer=transfer,
+                kinds=_kinds_of_waiting(record),
+                rank=max(range(len(awaited)), key=lambda rank: awaited[rank] or 0.0),
+                saved=format_percent(_number(record, "free_communication_saves")),
+                place=place,
+            )
+
+
+def _number(record: Record, fact: str) -> float:
+    return float(record.facts.get(fact, 0.0))
+
+
+def _kinds_of_waiting(record: Record) -> str:
+    """`late sender 1.2 s, late for a collective 0.3 s`"""
+    names = {
+        "late_sender_s": "late sender",
+        "late_receiver_s": "late receiver",
+        "late_collective_s": "late for a collective",
+    }
+    times = {text: _number(record, name) for name, text in names.items()}
+    return ", ".join(f"{text} {format_time(time)}" for text, time in times.items() if time > 0)
+
+
 def wrong_results(view: View) -> Seen:
     for group in view.groups:
         failed = [record for record in group.records if record.validation.status == "failed"]

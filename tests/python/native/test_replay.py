@@ -1,0 +1,40 @@
+"""Replays of a trace with the real programs: what is kept of waiting, and how it is shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from native_helpers import RING, measured, needs_native, on_host_build, shown
+
+pytestmark = needs_native
+WORDS = f"replay --transport mpi --repeat 2 --trace {RING}"
+_INTERVALS = 300
+
+
+@on_host_build
+def test_a_replay_tells_waiting_from_transfer(tmp_path: Path) -> None:
+    (record,) = measured(tmp_path, 2, WORDS)
+    times = {part.name: part.time_s for part in record.parts}
+    assert list(times) == ["computation", "transfer", "waiting"]
+    facts = {name: float(value) for name, value in record.facts.items()}
+    kinds = sum(facts[f"late_{kind}_s"] for kind in ("sender", "receiver", "collective"))
+    assert times["waiting"] == pytest.approx(facts["waiting_s"], rel=1e-6, abs=1e-12)
+    assert kinds == pytest.approx(facts["waiting_s"], rel=1e-6, abs=1e-12)
+    assert 0 < facts["critical_path_s"] <= facts["observed_s"] * (1 + 1e-6)
+    assert 0 <= facts["free_communication_saves"] <= 1
+    series = record.series
+    assert len(series["waiting_s"]) == len(series["awaited_s"]) == 2
+    assert sum(map(float, series["awaited_s"])) == pytest.approx(2 * facts["waiting_s"], rel=1e-6)
+    assert len(series["waiting_over_time"]) == len(series["transfer_over_time"]) == 2 * _INTERVALS
+    assert len(series["MPI_COMM_WORLD_s"]) == 2
+    table = shown([record])
+    for words in ("critical path", "late sender", "computation", "transfer", "waiting"):
+        assert words in table
+
+
+@on_host_build
+def test_without_parts_there_is_no_further_replay(tmp_path: Path) -> None:
+    (record,) = measured(tmp_path, 2, WORDS, "--no-parts")
+    assert not record.parts and "waiting_s" not in record.facts and record.measured

@@ -70,13 +70,13 @@ def both(mpi_us: Sequence[float], other: str, other_us: Sequence[float], **chang
     return [*sweep(mpi_us, **changes), *sweep(other_us, transport=other, **changes)]
 
 
-def replays(other_us: float, gaps: str = "cpu", recorded_s: float = 1.0) -> Lines:
+def replays(other_us: float, gaps: str = "cpu", recorded_s: float = 1.0, **facts: float) -> Lines:
     """Replays of a trace over MPI, which take a second, and over another transport."""
     return [
         make_record(
             benchmark="replay",
             parameters={"trace": "program.clt", "gaps": gaps},
-            facts={"recorded_s": recorded_s},
+            facts={"recorded_s": recorded_s, **facts},
             transport=transport,
             median_us=time_us,
         )

@@ -22,11 +22,13 @@ class Saving(NamedTuple):
     value: float
     low: float  # of the interval of 95%
     high: float
+    free: float | None = None  # what communication for free would save: the most that there is
 
     def __str__(self) -> str:
-        """`8.1% of the run would be saved (95%: 7.2 to 9.0)`"""
+        """`8.1% of the run would be saved (95%: 7.2 to 9.0); with communication for free 61%`"""
         if self.low > 0:
-            return f"{_percent(self)}% of the run would be saved ({_interval(self)})"
+            most = "" if self.free is None else f"; with communication for free {self.free:.0%}"
+            return f"{_percent(self)}% of the run would be saved ({_interval(self)}){most}"
         if self.high < 0:
             slower = Saving(-self.value, -self.high, -self.low)
             return f"the run would take {_percent(slower)}% longer ({_interval(slower)})"
@@ -55,4 +57,7 @@ def saving(baseline: Sequence[Record], other: Sequence[Record]) -> Saving | None
     if ratio is None or difference.why_busy:
         return None
     share = difference.medians[0] * 1e-6 / recorded_s
-    return Saving(*(share * (1 - times) for times in (ratio.value, ratio.high, ratio.low)))
+    free = first.facts.get("free_communication_saves")
+    most = share * free if isinstance(free, float) else None
+    shares = [share * (1 - times) for times in (ratio.value, ratio.high, ratio.low)]
+    return Saving(*(one if most is None else min(one, most) for one in shares), free=most)

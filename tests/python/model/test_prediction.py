@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from commlens.model.prediction import Saving, saving
@@ -9,8 +11,8 @@ from record_helpers import parsed
 from rule_records import replays, with_samples, without_interval
 
 
-def predicted(other_us: float, gaps: str = "cpu", recorded_s: float = 1.0) -> Saving | None:
-    mpi, staged = parsed(*map(with_samples, replays(other_us, gaps, recorded_s)))
+def predicted(other_us: float, **changes: Any) -> Saving | None:
+    mpi, staged = parsed(*map(with_samples, replays(other_us, **changes)))
     return saving([mpi], [staged])
 
 
@@ -33,6 +35,14 @@ def test_the_share_is_of_the_recorded_run() -> None:
 )
 def test_it_is_said_in_one_line(other_us: float, text: str) -> None:
     assert str(predicted(other_us)) == text
+
+
+def test_no_transport_saves_more_than_communication_for_free() -> None:
+    text = "10.0% of the run would be saved (95%: 6.3 to 12.0); with communication for free 12%"
+    assert str(predicted(0.9e6, free_communication_saves=0.12)) == text
+    result = predicted(0.9e6, free_communication_saves=0.05, recorded_s=0.5)
+    assert result is not None
+    assert result[:3] == pytest.approx((0.1, 0.1, 0.1))
 
 
 def test_of_communication_alone_nothing_is_said() -> None:

@@ -60,4 +60,5 @@ def saving(baseline: Sequence[Record], other: Sequence[Record]) -> Saving | None
     free = first.facts.get("free_communication_saves")
     most = share * free if isinstance(free, float) else None
     shares = [share * (1 - times) for times in (ratio.value, ratio.high, ratio.low)]
-    return Saving(*(one if most is None else min(one, most) for one in shares), free=most)
+    value, low, high = (one if most is None else min(one, most) for one in shares)
+    return Saving(value, low, high, most)

@@ -105,7 +105,8 @@ def _status() -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else Status.OK
     except CommlensError as error:
-        say(str(error))
+        for line in (*error.problems, str(error)):
+            say(line)
         return error.status
     except click.ClickException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # which click has since 8.2

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from commlens.base.errors import Status, say, worst
+from commlens.base.errors import Status, worst
 from commlens.base.outputs import reserve
 from commlens.jobs.causes import Result
 from commlens.jobs.record_file import RecordFile
@@ -130,7 +130,7 @@ def run_into_file(
 
     def announce(index: int, launch: int) -> None:
         if titles or jobs[index].launches > 1:
-            say(f"{titles[index] if titles else benchmark}{_which(jobs[index], launch)}")
+            session.say(f"{titles[index] if titles else benchmark}{_which(jobs[index], launch)}")
 
     runs = [
         JobRun(session, job, lambda _: record_file, partial(announce, index))
@@ -169,7 +169,8 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
         which = _which(jobs[index], launch)
         # What a program reads has no other lines.
         stream = sys.stdout if specs[index].options.has_tables else sys.stderr
-        print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", file=stream, flush=True)
+        if not session.settings.silent:
+            print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", file=stream, flush=True)
 
     runs = [
         JobRun(session, job, partial(file_of, index), partial(announce, index))

@@ -35,7 +35,13 @@ def test_options_and_variables_reach_the_job(tmp_path: Path) -> None:
 
 
 def test_options_are_words_of_the_command_line() -> None:
-    values: dict[str, Any] = {"transport": ["mpi", "ccl"], "in_place": True, "repeat": 7, "to": None, "x": False}
+    values: dict[str, Any] = {
+        "transport": ["mpi", "ccl"],
+        "in_place": True,
+        "repeat": 7,
+        "to": None,
+        "x": False,
+    }
     words = ["--transport", "mpi,ccl", "--in-place", "--repeat", "7"]
     assert options_of(values).words() == words
 

@@ -12,9 +12,8 @@ import click
 import commlens
 from commlens.base import terminal
 from commlens.base.errors import CommlensError, Status, reason, say, worst
-from commlens.cli.group import CommandGroup
+from commlens.cli.group import COMPLETES, CommandGroup
 
-_COMPLETES = "_COMMLENS_COMPLETE"  # is set by a shell that asks what may stand at the cursor
 _HELP_OPTIONS = {"help_option_names": ["--help", "-h"]}
 _COMMANDS = {  # the module and the name in it, and what the list of commands says
     "build": ("build.build", "Build the native program for the MPI at hand."),
@@ -58,7 +57,7 @@ class _Commands(CommandGroup):
         # parent
         settings = {**_HELP_OPTIONS, "token_normalize_func": _present_name}
         found.context_settings = {**settings, **found.context_settings}
-        if _COMPLETES in os.environ:
+        if COMPLETES in os.environ:
             from commlens.cli.completion import equip
 
             equip(found)
@@ -113,7 +112,7 @@ def _status() -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else Status.OK
     except CommlensError as error:
-        if _COMPLETES in os.environ:
+        if COMPLETES in os.environ:
             return Status.OK  # who is still writing has made no mistake
         for line in (*error.problems, str(error)):
             say(line)

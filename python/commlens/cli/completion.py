@@ -10,8 +10,8 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from commlens.base.errors import CommlensError
 from commlens.base.terminal import echo
+from commlens.cli.group import COMPLETES
 
-VARIABLE = "_COMMLENS_COMPLETE"  # which the shell sets while it asks
 Completer = Callable[[click.Context, str], "list[CompletionItem]"]
 _SHELLS = ("bash", "zsh", "fish")
 _HEADING = re.compile(r"^ +(--[\w-]+)(.*)$")  # of an option in the help of a benchmark
@@ -35,7 +35,7 @@ def completion(shell: str) -> None:
     if found is None:
         raise CommlensError(f"SHELL {shell}: write bash, zsh or fish")
     root = click.get_current_context().find_root()
-    echo(found(root.command, {}, "commlens", VARIABLE).source().strip("\n"))
+    echo(found(root.command, {}, "commlens", COMPLETES).source().strip("\n"))
 
 
 def equip(command: click.Command) -> click.Command:

@@ -23,6 +23,7 @@ from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.progress import NewestRow
 from commlens.jobs.record_file import RecordFile
+from commlens.jobs.remaining import CasesLeft
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 from commlens.knowledge.secrets import mask_variables, mask_words
@@ -107,6 +108,7 @@ class Session:
     ) -> Result:
         path = record_file.begin_job()
         progress = NewestRow() if self.settings.tables_follow and job.options.has_tables else None
+        cases_left = CasesLeft(path)
         quiet = self.settings.quiet or self.settings.silent or progress
         output = OutputFilter(None if quiet else sys.stdout.buffer)
         error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer, self._explained)
@@ -116,7 +118,7 @@ class Session:
         def take_output(data: bytes) -> None:
             output.feed(data)
             if progress:
-                progress.show(output.lines)
+                progress.show(output.lines, cases_left)
 
         def take_error(data: bytes) -> None:
             if progress:

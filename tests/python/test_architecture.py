@@ -15,7 +15,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "commlens"
 ROOMS = (
     "base", "knowledge", "model", "machine", "jobs", "findings", "profile", "compare", "render",
-    "tuning", "cli",
+    "tuning", "api", "cli",
 )  # fmt: skip
 TOP = ("__init__", "__main__")
 

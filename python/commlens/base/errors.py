@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
@@ -47,11 +47,13 @@ def worst(statuses: Iterable[int]) -> int:
 
 class CommlensError(Exception):
     """Something that the user can put right: its text is one line that names the thing, the value
-    and the fix."""
+    and the fix. `problems` are what is wrong with single lines of a file."""
 
-    def __init__(self, message: str, status: int = Status.USAGE) -> None:
+    def __init__(
+        self, message: str, status: int = Status.USAGE, problems: Sequence[str] = ()
+    ) -> None:
         super().__init__(message)
-        self.status = status
+        self.status, self.problems = status, problems
 
 
 def say(message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib import import_module
@@ -11,11 +12,13 @@ import click
 import commlens
 from commlens.base import terminal
 from commlens.base.errors import CommlensError, Status, reason, say, worst
-from commlens.cli.group import CommandGroup
+from commlens.cli.group import COMPLETES, CommandGroup
 
 _HELP_OPTIONS = {"help_option_names": ["--help", "-h"]}
 _COMMANDS = {  # the module and the name in it, and what the list of commands says
+    "build": ("build.build", "Build the native program for the MPI at hand."),
     "compare": ("compare.compare", "Say what is faster, slower or the same."),
+    "completion": ("completion.completion", "Print the script of completion for a shell."),
     "doctor": ("doctor.doctor", "Look for what makes communication slow or wrong."),
     "history": ("history.history", "Keep records over time; say what has become slower, and why."),
     "job": ("sites.job", "Print the batch script of a job on a site."),
@@ -54,6 +57,10 @@ class _Commands(CommandGroup):
         # parent
         settings = {**_HELP_OPTIONS, "token_normalize_func": _present_name}
         found.context_settings = {**settings, **found.context_settings}
+        if COMPLETES in os.environ:
+            from commlens.cli.completion import equip
+
+            equip(found)
         return found
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -105,7 +112,10 @@ def _status() -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else Status.OK
     except CommlensError as error:
-        say(str(error))
+        if COMPLETES in os.environ:
+            return Status.OK  # who is still writing has made no mistake
+        for line in (*error.problems, str(error)):
+            say(line)
         return error.status
     except click.ClickException as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # which click has since 8.2

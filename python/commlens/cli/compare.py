@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from commlens.api.records import Records
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.text import plural
 from commlens.cli import option
@@ -20,15 +21,13 @@ from commlens.cli.records import (
     telling,
     without_collections,
 )
-from commlens.compare import Matched, Side, judge, match, split
 from commlens.compare.verdicts import ComparisonResult, gate
 from commlens.jobs.session import Settings
 from commlens.jobs.spec import JobSpec, Options
-from commlens.model import Record
 from commlens.render.comparison import FORMATS, comparison_of, published_comparison_of
 
 _OF_RUN = ("a", "b", "launches", "ranks", "launcher", "launcher_args", "out")
-_MANY_CASES = 50  # which take longer than somebody looks at nothing
+_MANY_RECORDS = 100  # which take longer than somebody looks at nothing
 _HELP = """Say what is faster, slower or the same: AFTER against BEFORE, which are files of records
 or folders of them.
 
@@ -108,7 +107,7 @@ def compare(
         entry = option.spec(benchmark, Options.parse(words), **job)
         if "record" in entry.options:
             raise CommlensError("--record beside --run: name the folder of the records with --out")
-        status, matched = _measured(entry, a, b, launcher, out)
+        status, sides = _measured(entry, a, b, launcher, out)
     else:
         if of_run := option.given(context, _OF_RUN):
             raise CommlensError(
@@ -124,11 +123,11 @@ def compare(
                     " leave out --fail-if-slower and --plot (`commlens plot` draws them)"
                 )
             sys.exit(_published(words[0], words[1], form))
-        status, matched = _by(words, by) if by is not None else _two(words)
+        status, sides = _group(words, by) if by is not None else _two(words)
     with without_collections(), telling() as tell:
-        if (count := sum(len(pair.cases) for pair in matched)) > _MANY_CASES:
-            tell(f"comparing {count:,} cases")
-        result = judge(matched, threshold)
+        if (count := sum(map(len, sides))) > _MANY_RECORDS:
+            tell(f"comparing {count:,} records")
+        result = sides[0].compare(*sides[1:], by=by, threshold=threshold)
     comparison_of(result).print_as(form)
     if picture:
         from commlens.render.plots.comparison import plot_comparison
@@ -146,17 +145,14 @@ def _status(result: ComparisonResult, fail_if_slower: float | None) -> int:
     return Status.FAILED
 
 
-def _two(paths: Sequence[str]) -> tuple[int, list[Matched]]:
+def _two(paths: Sequence[str]) -> tuple[int, list[Records]]:
     if len(paths) != 2:
         raise CommlensError(
             f"compare what? {plural(len(paths), 'name')} given: name the records BEFORE and"
             " AFTER, or groups of one set with --by"
         )
     loaded = [load_any([option.path(name)]) for name in paths]
-    status = worst(tell_problems(side) for side in loaded)
-    names = paths if paths[0] != paths[1] else [f"{paths[0]} (1)", f"{paths[1]} (2)"]
-    baseline, other = (_side(name, side.records) for name, side in zip(names, loaded))
-    return status, [match(baseline, other)]
+    return worst(tell_problems(side) for side in loaded), loaded
 
 
 def _published(records: str, name: str, form: str) -> int:
@@ -164,28 +160,20 @@ def _published(records: str, name: str, form: str) -> int:
 
     source = find(name)
     loaded = load_any([option.path(records)])
-    published_comparison_of(_side(records, loaded.records), source).print_as(form)
+    published_comparison_of(loaded.as_side(), source).print_as(form)
     return tell_problems(loaded)
 
 
-def _side(name: str, records: Sequence[Record]) -> Side:
-    if not records:
-        raise CommlensError(f"{name} has profiles and no record of a benchmark to compare")
-    return Side(name, records)
-
-
-def _by(paths: Sequence[str], by: str) -> tuple[int, list[Matched]]:
+def _group(paths: Sequence[str], by: str) -> tuple[int, list[Records]]:
     if not paths:
         raise CommlensError(f"--by {by}: name the records, files or folders")
     loaded = load_any([option.path(name) for name in paths])
-    status = tell_problems(loaded)
-    (baseline, *others), key_of = split(loaded.records, by)
-    return status, [match(baseline, other, key_of) for other in others]
+    return tell_problems(loaded), [loaded]
 
 
 def _measured(
     entry: JobSpec, a: Sequence[str], b: Sequence[str], launcher: str, out: Path
-) -> tuple[int, list[Matched]]:
+) -> tuple[int, list[Records]]:
     from commlens.compare.interleaved import measure
 
     measured = measure(entry, [a, b], Settings(launcher, out, quiet=True))
@@ -196,5 +184,4 @@ def _measured(
             f"nothing is compared: no launch of {' and of '.join(empty)} left a record",
             Status.FAILED,
         )
-    baseline, other = measured.sides
-    return measured.status, [match(baseline, other)]
+    return measured.status, [Records.of(side.records, side.name) for side in measured.sides]

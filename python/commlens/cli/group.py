@@ -8,6 +8,8 @@ import click
 
 from commlens.base.errors import CommlensError
 
+COMPLETES = "_COMMLENS_COMPLETE"  # is set by a shell that asks what may stand at the cursor
+
 
 class CommandGroup(click.Group):
     """Refuses an option that is given twice, of which click itself takes the last."""

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from commlens.api.history import DAY_FIX, History
+from commlens.api.history import open as open_history
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import echo
@@ -22,11 +24,8 @@ from commlens.cli.records import (
     telling,
     without_collections,
 )
-from commlens.compare import history as histories
-from commlens.compare.history import writing
-from commlens.compare.history.entries import Batch
-from commlens.compare.history.series import CaseSeries, Selection, day, series_of
-from commlens.compare.history.store import lines_of, reading
+from commlens.compare.history import machine_named, writing
+from commlens.compare.history.series import BASELINE, CaseSeries, day
 
 if TYPE_CHECKING:
     from commlens.compare.history.trends import Trend
@@ -35,7 +34,6 @@ _MOST_LAUNCHES = 1_000_000
 _MANY_RECORDS = 20_000
 
 FEWEST_BEFORE = 14  # launches, which 3 new ones can be told from
-_DAY_FIX = "write a day (2026-03-02), or how long ago it was (90d, 8w, 1y)"
 _store = click.option(
     "--store", type=option.path, metavar="FILE",
     help="The history.  [default: COMMLENS_STORE, that of this site, else one of the user's data]",
@@ -47,7 +45,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
     benchmark = click.argument("benchmark", required=False)
     machine = click.option("--machine", metavar="NAME", help="Only cases on this machine.")
     since = click.option(
-        "--since", metavar="DAY", callback=option.value(day, _DAY_FIX),
+        "--since", metavar="DAY", callback=option.value(day, DAY_FIX),
         help="Leave out earlier launches: a day, as 2026-03-02, or 90d, 8w, 1y.",
     )  # fmt: skip
     return benchmark(_store(machine(since(command))))
@@ -56,7 +54,7 @@ def _selecting(command: Callable[..., Any]) -> Callable[..., Any]:
 def _judging(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options of verdicts."""
     baseline = click.option(
-        "--baseline", metavar="N", default="100", show_default=True,
+        "--baseline", metavar="N", default=str(BASELINE), show_default=True,
         callback=option.count(_MOST_LAUNCHES, FEWEST_BEFORE),
         help="Launches of a baseline, at most.",
     )  # fmt: skip
@@ -89,7 +87,7 @@ def history() -> None:
 @click.argument("paths", metavar="RECORDS...", nargs=-1, required=True, type=option.path)
 @_store
 @click.option(
-    "--machine", metavar="NAME", default=histories.machine_named,
+    "--machine", metavar="NAME", default=machine_named,
     help="The machine they are of.  [default: COMMLENS_MACHINE, the site of their host, the host]",
 )  # fmt: skip
 def add_(paths: tuple[Path, ...], store: Path | None, machine: str) -> None:
@@ -104,39 +102,40 @@ def add_(paths: tuple[Path, ...], store: Path | None, machine: str) -> None:
       commlens history add results
       commlens history add results --store /shared/commlens/history.sqlite
     """
-    path = histories.store_of(store)
+    kept = open_history(store)
     loaded = load_any(paths)
     status = tell_problems(loaded)
-    if not loaded.records:
+    if not len(loaded):
         raise CommlensError(f"there is no record of a benchmark in {', '.join(map(str, paths))}")
     with without_collections(), telling() as tell:
-        if len(loaded.records) > _MANY_RECORDS:
-            tell(f"adding {len(loaded.records):,} records")
-        added = writing.add(path, Batch(loaded.records, machine))
+        if len(loaded) > _MANY_RECORDS:
+            tell(f"adding {len(loaded):,} records")
+        added = kept.add(loaded, machine)
     echo(added)
     sys.exit(status)
 
 
-def _judged(
-    benchmark: str | None, store: Path | None, machine: str | None, since: str | None,
-    baseline: int, threshold: float, *, with_busy: bool,
-) -> list[Trend]:  # fmt: skip
-    from commlens.compare.history import trends
-
-    series = _series(benchmark, store, machine, since)
+def _judged(store: Path | None, **chosen: Any) -> list[Trend]:
     with without_collections(), telling() as tell:
-        tell(f"looking at {plural(len(series), 'case')}")
-        return trends.judge(series, baseline, threshold, with_busy=with_busy)
+        kept = _opened(store)
+        tell("looking at each case")
+        return kept.trends(**_given(chosen))
 
 
-def _series(
-    benchmark: str | None, store: Path | None, machine: str | None, since: str | None
-) -> list[CaseSeries]:
-    path = histories.store_of(store)
-    if writing.waiting(path):
-        say(f"records wait beside {path}: the next `commlens history add` takes them in")
-    with reading(path) as connection, without_collections():
-        return series_of(connection, Selection(benchmark or "", machine or "", since or ""))
+def _series(store: Path | None, **chosen: Any) -> list[CaseSeries]:
+    with without_collections():
+        return _opened(store).series(**_given(chosen))
+
+
+def _opened(store: Path | None) -> History:
+    kept = open_history(store)
+    if writing.waiting(kept.path):
+        say(f"records wait beside {kept.path}: the next `commlens history add` takes them in")
+    return kept
+
+
+def _given(chosen: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 @history.command(short_help="Show each case: launches, baseline, verdict.")
@@ -183,8 +182,8 @@ def check(junit: Path | None, fail_if_slower: float, **chosen: Any) -> None:
     """
     from commlens.render import history_files
 
-    path = histories.store_of(chosen["store"])
     if junit is not None:
+        path = open_history(chosen["store"]).path
         outputs.check(junit, outputs.JUNIT, "--junit", [path])
     trends = _judged(**chosen)
     failing = [trend for trend in trends if trend.is_worse_by(fail_if_slower)]
@@ -247,20 +246,18 @@ def export(
     """
     from commlens.render import history_files as files
 
-    path = histories.store_of(chosen["store"])
+    kept = open_history(chosen["store"])
     given = {"--prometheus": prometheus, "--csv": csv, "--parquet": parquet, "--records": records}
     wanted = {name: out for name, out in given.items() if out is not None}
     if not wanted:
         raise CommlensError(f"export to what? name a file with one of {', '.join(given)}")
     for name, out in wanted.items():
-        outputs.check(out, files.FILES[name], name, [path])
+        outputs.check(out, files.FILES[name], name, [kept.path])
         if [other for other in wanted.values() if other.resolve() == out.resolve()] != [out]:
             raise CommlensError(f"{name} {shown(out)}: two options name this file; write another")
     if records is not None:
-        with reading(path) as connection:
-            outputs.write_at_once(
-                records, b"".join(lines_of(connection)), files.FILES["--records"], "--records"
-            )
+        lines = b"".join(kept.lines())
+        outputs.write_at_once(records, lines, files.FILES["--records"], "--records")
     of_cases = {name: chosen[name] for name in ("benchmark", "store", "machine", "since")}
     for name, out in wanted.items():
         data: str | bytes
@@ -280,7 +277,7 @@ def export(
 @history.command()
 @_store
 @click.option(
-    "--older-than", "before", metavar="DAY", callback=option.value(day, _DAY_FIX),
+    "--older-than", "before", metavar="DAY", callback=option.value(day, DAY_FIX),
     help="Remove launches from before this day: 2026-03-02, or 90d, 8w, 1y.",
 )  # fmt: skip
 @option.number("--keep", "Of each case keep this many launches, the newest.", _MOST_LAUNCHES)
@@ -295,14 +292,14 @@ def prune(store: Path | None, before: str | None, keep: int | None, dry_run: boo
     """
     if before is None and keep is None:
         raise CommlensError("prune what? write --older-than DAY or --keep N")
-    path = histories.store_of(store)
+    kept = open_history(store)
     with telling() as tell:
         tell("removing")
-        pruned = writing.prune(path, before=before or "", newest=keep, is_dry=dry_run)
+        pruned = kept.prune(before=before or "", keep=keep, dry_run=dry_run)
     verb = "would be removed" if dry_run else "removed"
     launches = plural(pruned.launches, "launch")
     records = plural(pruned.records, "record")
-    echo(f"{records} and {launches} {verb}; {plural(pruned.kept, 'record')} kept in {path}")
+    echo(f"{records} and {launches} {verb}; {plural(pruned.kept, 'record')} kept in {kept.path}")
 
 
 @history.command(short_help="Add another history.")
@@ -318,4 +315,4 @@ def merge(other: Path, store: Path | None) -> None:
     """
     with without_collections(), telling() as tell:
         tell(f"adding {other.name}")
-        echo(writing.merge(histories.store_of(store), other))
+        echo(open_history(store).merge(other))

@@ -31,9 +31,9 @@ def path(text: str) -> Path:
     return Path(text)
 
 
-def value(read: Callable[[str], Any], fix: str) -> Callback:
+def value(read: Callable[[str], Any], fix: str, words: Sequence[str] = ()) -> Callback:
     """A callback of an option: what `read` makes of its text; None is a mistake, which `fix` puts
-    right."""
+    right. `words`: all values that there are, for completion."""
 
     def convert(_: click.Context, option: click.Parameter, text: str | None) -> Any:
         parsed = None if text is None else read(text)
@@ -41,6 +41,7 @@ def value(read: Callable[[str], Any], fix: str) -> Callback:
             raise CommlensError(f"{max(option.opts, key=len)} {shown(text, _LONGEST)}: {fix}")
         return parsed
 
+    setattr(convert, "words", words)  # noqa: B010
     return convert
 
 
@@ -72,7 +73,7 @@ duration = value(_seconds, "write a time, as in 90s, 10m or 2h")
 def word(words: Sequence[str]) -> Callback:
     """A callback for one of several words."""
     fix = f"write {', '.join(words[:-1])} or {words[-1]}"
-    return value(lambda text: text if text in words else None, fix)
+    return value(lambda text: text if text in words else None, fix, words)
 
 
 def count(most: int, least: int = 1) -> Callback:
@@ -113,7 +114,7 @@ all_functions = click.option(
 )  # fmt: skip
 every_finding = click.option(
     "--findings", metavar="WORD", callback=value({"worst": False, "all": True}.get,
-    "write worst or all"), default="worst", show_default=True,
+    "write worst or all", ("worst", "all")), default="worst", show_default=True,
     help="Which findings are shown: the ten worst, or all.",
 )  # fmt: skip
 reference = click.option(

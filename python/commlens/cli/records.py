@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from commlens import knowledge
+from commlens.api.records import Records, check_any, read, refuse_published
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say
 from commlens.base.terminal import console, echo
 from commlens.base.text import printable
 from commlens.cli import option
 from commlens.compare.history.store import check_there, path_of
-from commlens.model import load, load_each
+from commlens.model import load_each
 from commlens.model.reading import Loaded, Room
 
 if TYPE_CHECKING:
@@ -62,30 +62,12 @@ def telling() -> Iterator[Callable[[str], None]]:
         status.stop()
 
 
-def load_any(paths: Sequence[Path]) -> Loaded:
+def load_any(paths: Sequence[Path]) -> Records:
     """The records and profiles in files and folders; raises CommlensError where there are none."""
-    _refuse_published(paths)
     with without_collections(), telling() as tell:
-        loaded = load(paths, tell)
-    check_any(loaded, paths)
-    return loaded
-
-
-def _refuse_published(paths: Sequence[Path]) -> None:
-    for path in paths:
-        if str(path) in knowledge.names("references") and not path.exists():
-            raise CommlensError(
-                f"{path}: published results are no records: `commlens compare RECORDS {path}`"
-                " puts them beside yours"
-            )
-
-
-def check_any(loaded: Loaded, paths: Sequence[Path]) -> None:
-    """Raises CommlensError where there is no record and no profile."""
-    if not loaded.records and not loaded.profiles:
-        tell_problems(loaded)
-        status = Status.FAILED if loaded.problems else Status.USAGE
-        raise CommlensError(f"there is no record in {', '.join(map(str, paths))}", status)
+        records = read(*paths, tell=tell)
+        len(records)  # reads them
+    return records
 
 
 def tell_pictures(drawn: Drawn) -> None:
@@ -96,7 +78,7 @@ def tell_pictures(drawn: Drawn) -> None:
         echo(picture)
 
 
-def tell_problems(loaded: Loaded) -> Status:
+def tell_problems(loaded: Loaded | Records) -> Status:
     """Says what is wrong with lines, and returns the status with which the command ends."""
     for problem in loaded.problems:
         say(problem)
@@ -133,9 +115,9 @@ def show(
     loaded = load_any(records)
     if beside and not loaded.profiles:
         raise CommlensError(f"--reference {reference}: there is no profile among these records")
-    if loaded.records:
+    if len(loaded):
         with without_collections():
-            tables.show(loaded.records, tables.console(), wide, findings)
+            tables.show([*loaded], tables.console(), wide, findings)
     for profile in loaded.profiles:
         print_things(console(), profile_things(profile, every, beside))
     sys.exit(tell_problems(loaded))
@@ -172,10 +154,10 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
         pictures.check_picture(picture)
     loaded = load_any(records)
     status = tell_problems(loaded)
-    if loaded.records:
-        tell_pictures(pictures.plot(loaded.records, out))
+    if len(loaded):
+        tell_pictures(pictures.plot([*loaded], out))
     if loaded.profiles:
-        picture = profiles_out if loaded.records else out
+        picture = profiles_out if len(loaded) else out
         tell_pictures(pictures.plot_profiles(loaded.profiles, picture))
     sys.exit(status)
 
@@ -223,7 +205,7 @@ def report(records: tuple[Path, ...], out: Path | None, layout: str, store: Path
     from commlens.render import report as reports
     from commlens.render.history import table_of_store
 
-    _refuse_published(records)
+    refuse_published(records)
     kind = outputs.PAGE if layout == "html" else outputs.MARKDOWN
     if layout == "html" or out is not None:
         out = out or Path("report.html")

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import click
 
+from commlens.api.running import keep_records, run_jobs
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.base.terminal import echo
-from commlens.base.text import plural, shown, whole_number
+from commlens.base.text import shown, whole_number
 from commlens.cli import option
-from commlens.compare import history
-from commlens.compare.history.store import check as check_store
 from commlens.jobs import suite
 from commlens.jobs.native import find_native
-from commlens.jobs.run import Ran, run_into_file, run_suite
-from commlens.jobs.session import Session, Settings
+from commlens.jobs.run import Ran
+from commlens.jobs.session import Settings
 from commlens.jobs.sites import site
 from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options, resolve
 from commlens.render import run_summary
@@ -156,52 +153,27 @@ def run(
     of_file = JobSpec("", change.options, 0, change.environment, change.launcher_arguments)
     overrides = of_file.overridden_by(given)
     of_site = site.load(site_name) if site_name is not None else None
-    if of_site is not None:
-        launcher, overrides = site.on_site(of_site, launcher, overrides)
     keeps = keep or (of_site is not None and of_site.keep)
-    if keeps:
-        check_store(history.store_of(of=of_site))
-
-    def printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:
-        status = _keep(ran, of_site) if ran is not None and keeps else Status.OK
-        return worst([_printed(ran, write), status])
-
-    wanted = suite.of_names(names) if len(names) > 1 or suite.is_suite(names[0]) else None
     settings = Settings(
         launcher,
         out,
         dry_run,
         use_probe=not no_probe,
-        tables_follow=wide or not wanted,
+        tables_follow=wide or not (len(names) > 1 or suite.is_suite(names[0])),
         quiet_within_s=wait_for_quiet or 0,
     )
-    session = Session(find_native(), settings)
-    if wanted:
-        is_here = dry_run or "memory" in overrides.options or session.native.about.has_gpu
-        if wanted.needs_gpu and not is_here:
-            raise CommlensError(
-                f"{wanted.name} needs GPUs, and there are none that commlens can use here (backend"
-                f" {session.native.about.backend}); --memory host runs it in host memory"
-            )
-        specs, smaller = suite.overridden(wanted.entries, overrides, session.native)
-        for count in sorted({job.ranks for job in smaller}):
-            alike = dict.fromkeys(job.benchmark for job in smaller if job.ranks == count)
-            ranks = f"{plural(count, 'rank')} of the {overrides.ranks}"
-            say(f"on {ranks}, two for each pair: {', '.join(alike)}")
-        ran = run_suite(session, wanted.name, specs)
-        context.exit(
-            printed(ran, lambda ran: run_summary.print_suite(ran, overrides.options, wide=wide))
-        )
-    spec = JobSpec(names[0]).overridden_by(overrides)
-    specs = [replace(spec, ranks=count) for count in counts] or [spec]
-    titles = [
-        f"[{number}/{len(counts)}] {names[0]} on {plural(count, 'rank')}"
-        for number, count in enumerate(counts, 1)
-    ]
-    ran = run_into_file(session, specs, titles)
-    if counts:
-        context.exit(printed(ran, run_summary.print_scaling))
-    context.exit(printed(ran, partial(run_summary.print_run, wide=wide)))
+    ran = run_jobs(names, overrides, settings, counts=counts, of_site=of_site, keeps=keeps)
+    if ran is None:
+        return  # a dry run
+    kept = _keep(ran, of_site) if keeps else Status.OK
+    run_summary.print_rows(ran)
+    if ran.interruption is None and ran.folder is not None:
+        run_summary.print_suite(ran, overrides.options, wide=wide)
+    elif ran.interruption is None and counts:
+        run_summary.print_scaling(ran)
+    elif ran.interruption is None:
+        run_summary.print_run(ran, wide=wide)
+    context.exit(worst([ran.status, kept]))
 
 
 def _keep(ran: Ran, of_site: site.Site | None) -> int:
@@ -209,7 +181,7 @@ def _keep(ran: Ran, of_site: site.Site | None) -> int:
     if not ran.records:
         return Status.OK
     try:
-        say(str(history.keep(ran.records, history.store_of(of=of_site), of_site)))
+        say(str(keep_records(ran, of_site)))
     except CommlensError as error:  # the records are in their files, and are shown
         say(str(error))
         return Status.FAILED
@@ -234,16 +206,6 @@ def check_words(words: Sequence[str]) -> None:
     else:
         jobs, _ = suite.overridden(suite.of_names(names).entries, spec, native)
     resolve(jobs, native)
-
-
-def _printed(ran: Ran | None, write: Callable[[Ran], None]) -> int:
-    """Prints what was run, as rows alone if the user has interrupted it; returns the status."""
-    if ran is None:
-        return Status.OK  # a dry run
-    run_summary.print_rows(ran)
-    if ran.interruption is None:
-        write(ran)
-    return ran.status
 
 
 def _show_help(context: click.Context, benchmark: str | None) -> None:

@@ -53,8 +53,8 @@ def measure(
         prepared[name] = session, job
     folder = reserve(settings.out, f"compare-{entry.benchmark}")
 
-    def announce(name: str, launches: int, launch: int) -> None:
-        say(f"{entry.benchmark}, launch {launch} of {launches}: {name}")
+    def announce(name: str, launches: int, launch: int, left: str) -> None:
+        say(f"{entry.benchmark}, launch {launch} of {launches}{left}: {name}")
 
     def file_of(letter: str, _: int) -> RecordFile:
         return RecordFile(folder / f"{letter}.jsonl", collects=True)

@@ -179,8 +179,8 @@ def find_native(environment: Mapping[str, str] = os.environ) -> Native:
         if _is_program(path):
             return Native(path)
     raise CommlensError(
-        f"the native program {PROGRAM} is missing: build it with `pip install .` or with "
-        "`cmake --preset host && cmake --build --preset host`, or name it in COMMLENS_BENCH"
+        f"the native program {PROGRAM} is missing: build it with `commlens build`, or name it in"
+        " COMMLENS_BENCH"
     )
 
 

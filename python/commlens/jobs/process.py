@@ -8,6 +8,7 @@ import os
 import selectors
 import signal
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -246,6 +247,8 @@ def signals_listed() -> Iterator[list[int]]:
 
     ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN  # under nohup
     wanted = [number for number in _ENDING if number != signal.SIGHUP or not ignored]
+    if threading.current_thread() is not threading.main_thread():
+        wanted = []  # Python gives them to the main thread alone
     before = {number: signal.signal(number, handle) for number in wanted}
     try:
         yield requests
@@ -253,6 +256,18 @@ def signals_listed() -> Iterator[list[int]]:
         for number, handler in before.items():
             # To the very end: Python takes its own handlers away before it ends.
             signal.signal(number, signal.SIG_IGN if came else handler)
+
+
+@contextmanager
+def signals_restored() -> Iterator[None]:
+    """For a program that goes on after an interruption: afterwards signals do what they did."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.getsignal(number) for number in _ENDING} if is_main else {}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

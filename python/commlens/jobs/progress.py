@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from rich.text import Text
@@ -30,18 +30,21 @@ class NewestRow:
         self._said = time.monotonic()
         self._shown = 0  # characters on the line of a terminal
 
-    def show(self, lines: Sequence[str]) -> None:
-        """Shows the last row among the lines that a job has written."""
+    def show(self, lines: Sequence[str], left: Callable[[], str] = str) -> None:
+        """Shows the last row among the lines that a job has written, and how long it will still
+        take."""
         row = next((line for line in reversed(lines) if line and not line.startswith("#")), "")
         if not row:
             return
         if self._on_terminal:
-            text = plain(row)[: _width() - 1]  # in the last column it would be two lines
+            end = left()
+            room = max(0, _width() - 1 - len(end))  # in the last column it would be two lines
+            text = f"{plain(row)[:room]}{end}"[: _width() - 1]
             self._write("\r" + text.ljust(self._shown))
             self._shown = len(text)
         elif time.monotonic() - self._said >= _PAUSE_S:
             self._said = time.monotonic()
-            self._write(f"commlens progress: {' '.join(plain(row).split())}\n")
+            self._write(f"commlens progress: {' '.join(plain(row).split())}{left()}\n")
 
     def clear(self) -> None:
         """Clears the line of a terminal, for another message."""

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from commlens.base.errors import Status, say, worst
+from commlens.base.errors import Status, worst
 from commlens.base.outputs import reserve
 from commlens.jobs.causes import Result
 from commlens.jobs.record_file import RecordFile
+from commlens.jobs.remaining import launches_left
 from commlens.jobs.session import Session
 from commlens.jobs.spec import JobSpec
 from commlens.model import Record
@@ -26,9 +27,14 @@ class JobRun:
     session: Session
     job: JobSpec
     file_of: Callable[[int], RecordFile]  # for the records of a launch
-    announce: Callable[[int], None] = lambda _: None
+    announce: Callable[[int, str], None] = lambda _launch, _left: None
     results: list[Result] = field(default_factory=list)
-    seconds: float = 0.0  # of all its launches so far
+    times_s: list[float] = field(default_factory=list)  # of its launches so far
+
+    @property
+    def seconds(self) -> float:
+        """Of all its launches so far."""
+        return sum(self.times_s)
 
     @property
     def is_refused(self) -> bool:
@@ -50,12 +56,12 @@ class JobRun:
         """The worst exit status of its launches."""
         return worst(result.status for result in self.results)
 
-    def run(self, launch: int) -> Result:
-        """Runs the launch of this number, from 1."""
-        self.announce(launch)
+    def run(self, launch: int, left: str) -> Result:
+        """Runs the launch of this number, from 1; `left`: how long all launches will still take."""
+        self.announce(launch, left)
         began = time.monotonic()
         self.results.append(self.session.run(self.job, self.file_of(launch)))
-        self.seconds += time.monotonic() - began
+        self.times_s.append(time.monotonic() - began)
         return self.results[-1]
 
 
@@ -67,10 +73,16 @@ def interleave(runs: Sequence[JobRun], *, all_needed: bool = False) -> Result | 
         if all_needed and any(run.has_failed for run in runs):
             return None
         if not runs[index].is_refused:
-            result = runs[index].run(launch)
+            result = runs[index].run(launch, _left(runs))
             if result.interrupted:
                 return result
     return None
+
+
+def _left(runs: Sequence[JobRun]) -> str:
+    """How long it will still take, as far as the launches so far show."""
+    counts = [0 if run.is_refused else run.job.launches - len(run.results) for run in runs]
+    return launches_left([run.times_s for run in runs], counts)
 
 
 def _order(jobs: Sequence[JobSpec]) -> Iterator[tuple[int, int]]:
@@ -128,9 +140,10 @@ def run_into_file(
         collects = bool(titles) or jobs[0].launches > 1
         record_file = RecordFile(reserve(out, benchmark, ".jsonl"), collects=collects)
 
-    def announce(index: int, launch: int) -> None:
+    def announce(index: int, launch: int, left: str) -> None:
         if titles or jobs[index].launches > 1:
-            say(f"{titles[index] if titles else benchmark}{_which(jobs[index], launch)}")
+            title = titles[index] if titles else benchmark
+            session.say(f"{title}{_which(jobs[index], launch)}{left}")
 
     runs = [
         JobRun(session, job, lambda _: record_file, partial(announce, index))
@@ -165,11 +178,12 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
         path = path_of(index, launch)
         return RecordFile(path) if path.parent == folder else RecordFile.of_user(path, out)
 
-    def announce(index: int, launch: int) -> None:
-        which = _which(jobs[index], launch)
+    def announce(index: int, launch: int, left: str) -> None:
+        which = f"{_which(jobs[index], launch)}{left}"
         # What a program reads has no other lines.
         stream = sys.stdout if specs[index].options.has_tables else sys.stderr
-        print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", file=stream, flush=True)
+        if not session.settings.silent:
+            print(f"\n[{index + 1}/{len(jobs)}] {specs[index]}{which}", file=stream, flush=True)
 
     runs = [
         JobRun(session, job, partial(file_of, index), partial(announce, index))

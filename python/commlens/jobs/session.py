@@ -23,6 +23,7 @@ from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.progress import NewestRow
 from commlens.jobs.record_file import RecordFile
+from commlens.jobs.remaining import CasesLeft
 from commlens.jobs.spec import JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 from commlens.knowledge.secrets import mask_variables, mask_words
@@ -107,6 +108,7 @@ class Session:
     ) -> Result:
         path = record_file.begin_job()
         progress = NewestRow() if self.settings.tables_follow and job.options.has_tables else None
+        cases_left = CasesLeft(path)
         quiet = self.settings.quiet or self.settings.silent or progress
         output = OutputFilter(None if quiet else sys.stdout.buffer)
         error = ErrorFilter(None if self.settings.silent else sys.stderr.buffer, self._explained)
@@ -116,7 +118,7 @@ class Session:
         def take_output(data: bytes) -> None:
             output.feed(data)
             if progress:
-                progress.show(output.lines)
+                progress.show(output.lines, cases_left)
 
         def take_error(data: bytes) -> None:
             if progress:
@@ -155,11 +157,11 @@ class Session:
             if left <= 0:
                 limit = f"{self.settings.quiet_within_s:g}s"
                 reason = f"--wait-for-quiet {limit}: {why} to the end; wait longer, or stop it"
-                self._say(f"{reason}; no record was written")
+                self.say(f"{reason}; no record was written")
                 return Result(Status.FAILED, counted=True, reason=reason)
             if time.monotonic() - said > _WAITING_LINE_S:
                 said = time.monotonic()
-                self._say(f"waiting for a quiet machine, at most {left:.0f} s more: {why}")
+                self.say(f"waiting for a quiet machine, at most {left:.0f} s more: {why}")
         return None
 
     def _why_busy(self) -> str:
@@ -182,7 +184,7 @@ class Session:
                 return Result(128 + outcome.interrupted, interrupted=True, counted=True)
             self.verdicts[conditions] = verdict
             if verdict.sentence:
-                self._say(verdict.sentence)
+                self.say(verdict.sentence)
         verdict = self.verdicts[conditions]
         if verdict.support is GpuSupport.BROKEN:
             return Result(Status.FAILED)
@@ -194,20 +196,20 @@ class Session:
     def _result(self, job: JobSpec, ended: EndedJob, interrupted: int | None) -> Result:
         kept, outcome = ended.kept, ended.outcome
         for problem in filter(None, (kept.failure, *kept.problems)):
-            self._say(problem)
+            self.say(problem)
         if interrupted:
-            self._say(f"interrupted by {signal.Signals(interrupted).name}; {kept}")
+            self.say(f"interrupted by {signal.Signals(interrupted).name}; {kept}")
             return Result(128 + interrupted, kept, interrupted=True, counted=True)
         status: int = Status.FAILED if kept.failure or kept.problems else Status.OK
         counted = bool(kept.failure)
         if because := outcome.ended_because:
-            self._say(f"{because}; {kept}")
+            self.say(f"{because}; {kept}")
             why = Status.FAILED if ended.lost_node else Status.STALLED
             return Result(worst([why, status]), kept, counted=True, reason=because)
         is_short = len(kept.records) < max(1, kept.expected)
         if outcome.status == 0 and is_short and not kept.problems:
             reason = self._not_run(job, ended)
-            self._say(f"{reason}; {kept}")
+            self.say(f"{reason}; {kept}")
             return Result(Status.FAILED, kept, counted=True, reason=reason)
         if outcome.status == 0:
             return Result(status, kept, counted=counted)
@@ -219,7 +221,7 @@ class Session:
             sys.stderr.writelines(f"{line}\n" for line in result.quoted)
             sys.stderr.flush()
         if result.reason:
-            self._say(result.reason)
+            self.say(result.reason)
         return replace(
             result,
             status=worst([result.status, status]),
@@ -227,7 +229,8 @@ class Session:
             reason=result.reason or ended.reason,
         )
 
-    def _say(self, message: str) -> None:
+    def say(self, message: str) -> None:
+        """A line to the user, unless nothing is to be printed."""
         if not self.settings.silent:
             say(message)
 

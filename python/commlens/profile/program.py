@@ -174,7 +174,7 @@ def find_library(
         raise CommlensError(
             f"COMMLENS_PROFILE_LIBRARY={named} is not {LIBRARY}"
             if named
-            else f"the profiling library {LIBRARY} is missing: build it with `pip install .` or "
+            else f"the profiling library {LIBRARY} is missing: build it with `commlens build` or "
             "with `cmake --preset host && cmake --build --preset host`, or name it in "
             "COMMLENS_PROFILE_LIBRARY"
         )
@@ -192,7 +192,7 @@ def _candidates() -> list[Path]:
     packaged = [
         path
         for folder in commlens.__path__
-        for path in sorted(Path(folder, "lib").glob("libcommlens-profile*.so"))
+        for path in sorted(Path(folder, "lib").rglob("libcommlens-profile*.so"))
     ]
     built = [
         path

@@ -79,7 +79,7 @@ def _labels(series: CaseSeries) -> str:
     return ",".join(f'{name}="{text.translate(_ESCAPES)}"' for name, text in texts.items())
 
 
-def _rows(every: Sequence[CaseSeries]) -> Iterator[dict[str, Any]]:
+def rows(every: Sequence[CaseSeries]) -> Iterator[dict[str, Any]]:
     """One of each case and launch."""
     for series in every:
         of_series = {name: printable(text(series)) for name, text in _OF_SERIES.items()}
@@ -98,16 +98,16 @@ def _rows(every: Sequence[CaseSeries]) -> Iterator[dict[str, Any]]:
 
 def table(every: Sequence[CaseSeries]) -> str:
     """As CSV: a row per case and launch, with the versions of that launch."""
-    rows = list(_rows(every))
-    writer = csv.DictWriter(text := io.StringIO(), _names(rows), lineterminator="\n")
+    listed = list(rows(every))
+    writer = csv.DictWriter(text := io.StringIO(), _names(listed), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(rows)
+    writer.writerows(listed)
     return text.getvalue()
 
 
-def _names(rows: Sequence[dict[str, Any]]) -> list[str]:
+def _names(listed: Sequence[dict[str, Any]]) -> list[str]:
     """Of all columns, in the order in which they were first met."""
-    return list(dict.fromkeys(name for row in rows for name in row))
+    return list(dict.fromkeys(name for row in listed for name in row))
 
 
 def parquet(every: Sequence[CaseSeries], path: Path) -> bytes:
@@ -120,8 +120,8 @@ def parquet(every: Sequence[CaseSeries], path: Path) -> bytes:
             f"--parquet {path}: that takes pyarrow, which is not installed: `pip install pyarrow`,"
             " or write --csv"
         ) from None
-    rows = list(_rows(every))
-    columns = {name: [row.get(name) for row in rows] for name in _names(rows)}
+    listed = list(rows(every))
+    columns = {name: [row.get(name) for row in listed] for name in _names(listed)}
     mark = {"writer": f"written by commlens {commlens.__version__}"}
     write_table(pyarrow.table(columns).replace_schema_metadata(mark), stream := io.BytesIO())
     return stream.getvalue()

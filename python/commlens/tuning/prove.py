@@ -45,9 +45,9 @@ class _Side(JobRun):
             record.measured for record in self.results[-1].records
         )
 
-    def run(self, launch: int) -> Result:
+    def run(self, launch: int, left: str = "") -> Result:
         with _without(name for name, value in self.environment.items() if value is None):
-            result = super().run(launch)
+            result = super().run(launch, left)
         lines = self.said.take() if self.said else ()
         if self.is_refused:
             reasons = [record.reason or record.validation.message for record in result.records]

@@ -129,7 +129,7 @@ def test_where_nothing_can_be_written_nothing_is_begun(
     words: tuple[str, ...], commlens: Commlens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("commlens.findings.examination.examine_program", pytest.fail)
-    monkeypatch.setattr("commlens.cli.records.load", pytest.fail)
+    monkeypatch.setattr("commlens.api.records.load", pytest.fail)
     run = commlens(*(word.replace("X", "records.jsonl/x") for word in words))
     assert run.returncode == 2 and "a file is in the way; name another file" in run.stderr
 
@@ -167,7 +167,7 @@ def test_no_memory_is_no_traceback(commlens: Commlens, monkeypatch: pytest.Monke
     def load(*_: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("commlens.cli.records.load", load)
+    monkeypatch.setattr("commlens.api.records.load", load)
     run = commlens("show", "records.jsonl")
     assert run.returncode == 1 and "out of memory" in run.stderr
 

@@ -18,6 +18,7 @@ from commlens.compare.history.entries import Explanations
 from commlens.compare.matching import short_names
 from commlens.model.start import Metric
 
+BASELINE = 100  # launches, at most: with many cases, 3 new ones decide against a long one
 _LONGEST = 100  # characters of a list of names in a message
 
 

@@ -15,12 +15,11 @@ from statistics import median
 
 from commlens.base.text import plural
 from commlens.compare.history.change_points import LEVEL, MOST_VALUES, change_points
-from commlens.compare.history.series import CaseSeries, LaunchPoint, logs_of
+from commlens.compare.history.series import BASELINE, CaseSeries, LaunchPoint, logs_of
 from commlens.model import rank_test
 from commlens.model.comparison import FEWEST_APART, THRESHOLD, Ratio, Verdict, verdict_of
 from commlens.model.interference import MACHINE_WAS_BUSY
 
-BASELINE = 100  # launches, at most: with many cases, 3 new ones decide against a long one
 _MARGIN = 3
 _NEWEST = 10  # launches that are compared with those before, where nothing has changed
 

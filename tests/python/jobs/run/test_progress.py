@@ -62,6 +62,8 @@ def test_a_row_is_clipped_to_the_terminal_and_has_no_colors(
         assert os.read(ours, 1000).decode() == "\r     8 B  mpi     h"
         shown.clear()
         assert os.read(ours, 1000).decode() == f"\r{' ' * 19}\r"
+        shown.show([ROW], lambda: ", 5 s left")
+        assert os.read(ours, 1000).decode() == "\r     8 B , 5 s left"
 
 
 def test_elsewhere_a_row_is_a_progress_line_after_some_time(
@@ -71,10 +73,11 @@ def test_elsewhere_a_row_is_a_progress_line_after_some_time(
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     shown = progress.NewestRow()
     for now[0] in (101.0, 110.0, 119.0, 120.0):
-        shown.show([f"{ROW} at {now[0]}"])
+        shown.show([f"{ROW} at {now[0]}"], lambda: ", 5 s left")
     shown.clear()
     assert capsys.readouterr().err.splitlines() == [
-        f"commlens progress: 8 B mpi host latency 0.15 us at {time}" for time in (110.0, 120.0)
+        f"commlens progress: 8 B mpi host latency 0.15 us at {time}, 5 s left"
+        for time in (110.0, 120.0)
     ]
 
 

@@ -129,7 +129,7 @@ def test_an_interruption_before_anything_runs_is_reported(
     def interrupted() -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sys.modules["commlens.cli.run"], "find_native", interrupted)
+    monkeypatch.setattr(sys.modules["commlens.api.running"], "find_native", interrupted)
     run = commlens("run", "latency")
     assert run.returncode == 130
     assert run.stderr.strip() == "commlens: interrupted by SIGINT"

@@ -1,0 +1,64 @@
+"""`commlens.history`: the calls that the command is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import commlens
+from history_helpers import launch
+from record_helpers import write
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = [launch(day, 4.0 if day > 19 else 2.0 + 0.001 * day) for day in range(24)]
+    return write(tmp_path / "records.jsonl", *made)
+
+
+def test_a_change_is_found_in_what_was_added(file: Path, tmp_path: Path) -> None:
+    history = commlens.history.open(tmp_path / "store.sqlite")
+    records = commlens.read(file)
+    assert history.add(records, machine="mine").added == 24
+    assert history.add(records, machine="mine").present == 24
+    (series,) = history.series("latency", machine="mine")
+    assert len(series.points) == 24
+    (trend,) = history.trends(threshold=0.05)
+    assert (trend.word, trend.since[:10]) == ("slower", "2026-01-21")
+    assert len(history.series(since="2026-01-21")[0].points) == 4
+    assert len(history.records().where(benchmark="latency")) == 24
+
+
+def test_histories_are_merged_and_pruned(file: Path, tmp_path: Path) -> None:
+    one, other = (commlens.history.open(tmp_path / name) for name in ("one", "other"))
+    other.add(commlens.read(file))
+    assert one.merge(tmp_path / "other").added == 24
+    assert one.prune(keep=5, dry_run=True).records == 19 and len(one.records()) == 24
+    assert one.prune(before="2026-01-11").records == 10 and len(one.records()) == 14
+
+
+def test_a_data_frame_has_a_row_per_launch(file: Path, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    history = commlens.history.open(tmp_path / "store.sqlite")
+    history.add(commlens.read(file))
+    frame = history.to_dataframe("latency", library="pandas")
+    assert len(frame) == 24 and frame["median"].max() == 4.0
+
+
+def test_it_is_the_store_of_the_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COMMLENS_STORE", str(file.parent / "shared.sqlite"))
+    assert commlens.history.open().path == file.parent / "shared.sqlite"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda history: history.series(),
+        lambda history: history.series(since="yesterday"),
+        lambda history: history.prune(before="then"),
+    ],
+)
+def test_mistakes_are_told(call: object, tmp_path: Path) -> None:
+    with pytest.raises(commlens.CommlensError):
+        call(commlens.history.open(tmp_path / "none.sqlite"))  # type: ignore[operator]

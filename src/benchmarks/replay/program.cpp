@@ -202,7 +202,9 @@ void Program::place_buffers(const std::vector<TraceType>& types) {
     const bool has_slot = call->function->mode != Mode::blocking && call->request >= 0;
     Buffers& buffers = has_slot ? slots_[static_cast<std::size_t>(call->request)] : scratch_;
     const Shape shape = call->communicator >= 0 ? shapes_[static_cast<std::size_t>(call->communicator)] : Shape();
-    const Need needed = need(*call, types, shape);
+    Need needed = need(*call, types, shape);
+    // A transport may want what is in place in two buffers.
+    if (!has_slot && call->send.in_place) needed.send = needed.receive;
     buffers.send.bytes = std::max(buffers.send.bytes, needed.send);
     buffers.receive.bytes = std::max(buffers.receive.bytes, needed.receive);
   }

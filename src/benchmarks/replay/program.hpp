@@ -20,6 +20,10 @@ struct Shape {
   std::int64_t out_degree = 0;
   int rank = unknown;
   bool is_inter = false;
+  std::uint64_t missing = 0;  ///< by bit: neighbors beyond the border of a grid
+
+  /// From whom a block of a neighborhood collective comes.
+  [[nodiscard]] bool has_neighbor(std::int64_t number) const { return number >= 64 || (missing >> number & 1U) == 0; }
 
   static constexpr int unknown = -1;
 };

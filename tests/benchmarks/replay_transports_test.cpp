@@ -107,6 +107,21 @@ TEST_F(Replay, OfSubCommunicatorsInAnyOrder) {
   EXPECT_EQ(share_of_calls_, (calls - 6) / calls);  // the first rank is alone
 }
 
+/// The first rank has its part in several steps of a collective, for which others wait before they come.
+TEST_F(Replay, ProceedsWithMpiWhileItWaitsInATransport) {
+  if (ranks_ < 2) GTEST_SKIP() << "nobody to wait for";
+  each_rank([&](std::int64_t rank, std::int64_t) {
+    trace_.loop(5, [&] {
+      call("MPI_Iallreduce bbnTocQ", {0, 0, 300000, real_, sum_, 0, 0});
+      if (rank > 0) call("MPI_Wait q", {0});
+      call("MPI_Allreduce bbnToc", {0, 0, 5, real_, sum_, 0});
+      if (rank == 0) call("MPI_Wait q", {0});
+    });
+  });
+  expect_right();
+  EXPECT_EQ(share_of_calls_, 0.5);
+}
+
 /// A long message needs its sender, which is in a collective of the transport, before its receiver comes there.
 TEST_F(Replay, SendsByMpiWhileItWaitsInATransport) {
   if (ranks_ < 2) GTEST_SKIP() << "nobody to wait for";

@@ -18,8 +18,7 @@ class Ranges {
   void add(const Side& side, std::int64_t number) { add(block_of(side, number, types_)); }
   void add(const Block& block) {
     if (block.bytes == 0) return;
-    const std::size_t last = (block.bytes - 1) / block.size;
-    add(block.begin, last * block.stride + (block.bytes - last * block.size));
+    add(block.begin, block.place(block.bytes - 1) + 1);
   }
   void add(const Side& side, std::int64_t first, std::int64_t end, std::optional<std::int64_t> without) {
     for (std::int64_t number = first; number < end; ++number) {
@@ -171,6 +170,9 @@ Block block_of(const Side& side, std::int64_t number, const std::vector<TraceTyp
   block.bytes = count * static_cast<std::size_t>(known.size);
   block.size = std::max<std::size_t>(static_cast<std::size_t>(known.size), 1);
   block.stride = std::max<std::size_t>(apart, 1);
+  const Pieces pieces = pieces_of(known);
+  block.piece = pieces.bytes;
+  block.piece_stride = pieces.stride;
   return block;
 }
 

@@ -79,6 +79,13 @@ void Options::describe(OptionSet& options) {
         if (scale_bytes == 1) return std::nullopt;
         return scale_bytes;
       });
+  options
+      .add_flag("pack", "contiguous", pack,
+                "replay elements of derived types in as many pieces as the program had them")
+      .recorded_as([this]() -> std::optional<measure::Value> {
+        if (!pack) return std::nullopt;
+        return true;
+      });
   options.add_flag("allow-partial", "whole", allow_partial,
                    "replay also a program that was ended, or whose MPI time was mostly in calls that are not replayed");
 }
@@ -94,6 +101,7 @@ void Options::resolve(int ranks) {
   try {
     Trace trace = parse_trace(std::move(content.text), file);
     if (scale_bytes != 1) replay::scale_bytes(trace, scale_bytes);
+    for (TraceType& type : trace.types) type.pieces = pack ? type.pieces : 1;
     trace_ = std::make_shared<const Trace>(std::move(trace));
     recorded_ = std::make_shared<const Recorded>(replay::recorded(*trace_));
     require_ranks(ranks);

@@ -20,6 +20,7 @@ struct Options {
   Gaps gaps = Gaps::cpu;
   bool allow_partial = false;
   double scale_bytes = 1;
+  bool pack = false;
 
   void describe(OptionSet& options);
   /// Reads the trace; throws UsageError for one that these ranks cannot replay. Collective, where MPI is initialized.

@@ -210,9 +210,10 @@ void Executor::any(const Arguments& call, std::uint64_t calls) {
     timed(call, [&] {
       if (waits) return MPI_Waitany(count, requests_.data(), &index, kept);
       const int result = MPI_Testany(count, requests_.data(), &index, &is_complete, kept);
-      return call.index < 0 ? result : until_complete(result, is_complete, [&] {
-        return PMPI_Testany(count, requests_.data(), &index, &is_complete, kept);
-      });
+      return call.index < 0 ? result
+                            : until_complete(
+                                  result, is_complete,
+                                  [&] { return PMPI_Testany(count, requests_.data(), &index, &is_complete, kept); });
     });
     complete();
   }

@@ -73,14 +73,18 @@ bool is_dense(MPI_Datatype type) {
 }
 
 std::int64_t of_block(MPI_Datatype type, std::int64_t length) {
-  return length == 0 || is_dense(type) ? (length > 0 ? 1 : 0) : length * pieces_of(type);
+  if (length == 0) return 0;
+  return is_dense(type) ? 1 : length * pieces_of(type);
 }
 
 /// Of a struct, or of blocks of one type, whose lengths begin at number 1.
 std::int64_t of_blocks(const Contents& contents, bool is_struct) {
   std::int64_t pieces = 0;
   for (std::int64_t i = 0; i < contents.number(0); ++i) {
-    pieces += of_block(contents.part(is_struct ? i : 0), contents.number(1 + i));
+    const int length = contents.number(1 + i);
+    const std::int64_t of_this = of_block(contents.part(is_struct ? i : 0), length);
+    if (length > 0 && of_this == 0) return 0;
+    pieces += of_this;
   }
   return pieces;
 }

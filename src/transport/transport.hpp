@@ -126,7 +126,7 @@ class Transport {
   /// What an operation does while it waits for other ranks in the thread that calls it: whoever uses MPI beside the
   /// transport has messages there that must proceed. Also of the transports that are split from this one afterwards.
   /// Nothing to do where operations are only queued, or are MPI's.
-  virtual void while_waiting(std::function<void()> /*work*/) {}
+  virtual void while_waiting(const std::function<void()>& /*work*/) {}
   /// Whether operations are only queued: the host never waits, so that they can be part of a device::Graph. The same on
   /// all ranks.
   [[nodiscard]] virtual bool enqueues() const { return false; }

@@ -71,6 +71,7 @@ void Executor::release_requests() {
 /// Executes what makes communicators, and nothing else.
 void Executor::assign() {
   if (!collectives_) return;
+  TransportCollectives& collectives = *collectives_;
   prepare();
   std::vector<Slot*> made;
   const auto finish = [&] {
@@ -98,11 +99,11 @@ void Executor::assign() {
       const Shape& shape = Communicators::shape(communicator);
       require_counts(*call, shape);
       set_places(*call, need(*call, trace_.types, shape));
-      collectives_->assign(*call, communicator, shape);
+      collectives.assign(*call, communicator, shape);
     }
   });
   finish();
-  collectives_->require_some();
+  collectives.require_some();
 }
 
 void Executor::prepare() {

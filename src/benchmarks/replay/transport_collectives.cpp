@@ -110,6 +110,26 @@ Collective collective_of(const TransportCollectives::Agreed& agreed, const Argum
   return collective;
 }
 
+/// Whether `from` sends a block to `to`, of which one is this rank.
+bool has_message(const Arguments& call, std::int64_t from, std::int64_t to) {
+  if (call.function->pattern == Pattern::gather) return to == call.root;
+  return call.function->pattern != Pattern::scatter || from == call.root;
+}
+
+/// Of a collective with a count for each rank. An all-to-all in place sends from a copy.
+Block block_to(std::int64_t peer, const Arguments& call, const Shape& shape, const std::vector<TraceType>& types) {
+  const Pattern pattern = call.function->pattern;
+  const bool in_place = is_in_place(call);
+  if (pattern == Pattern::allgather && in_place) return block_of(call.receive, shape.rank, types);
+  if (pattern == Pattern::alltoall && in_place) {
+    Side copied = call.receive;
+    copied.data = call.send.data;
+    return block_of(copied, peer, types);
+  }
+  const bool is_for_peer = pattern == Pattern::scatter || pattern == Pattern::alltoall;
+  return block_of(call.send, is_for_peer ? peer : 0, types);
+}
+
 }  // namespace
 
 TransportCollectives::TransportCollectives(Run& run, const Trace& trace) : run_(run), trace_(trace) {
@@ -252,28 +272,17 @@ const TransportCollectives::Operation* TransportCollectives::make(Group& group, 
 std::unique_ptr<transport::Exchange> TransportCollectives::messages(transport::Transport& transport,
                                                                     const Arguments& call, const Shape& shape) const {
   const Pattern pattern = call.function->pattern;
-  const bool has_root = pattern == Pattern::gather || pattern == Pattern::scatter;
-  const bool in_place = is_in_place(call);
+  const bool keeps_own = is_in_place(call) && pattern != Pattern::alltoall;
   std::vector<transport::Message> sends;
   std::vector<transport::Message> receives;
   const auto add = [](std::vector<transport::Message>& list, std::int64_t peer, const Block& block) {
     if (block.bytes > 0) list.push_back({static_cast<int>(peer), block.begin, block.bytes});
   };
-  const auto sent_to = [&](std::int64_t peer) {
-    if (pattern == Pattern::allgather && in_place) return block_of(call.receive, shape.rank, trace_.types);
-    if (pattern != Pattern::alltoall || !in_place) {
-      return block_of(call.send, pattern == Pattern::scatter || pattern == Pattern::alltoall ? peer : 0, trace_.types);
-    }
-    Side copied = call.receive;
-    copied.data = call.send.data;
-    return block_of(copied, peer, trace_.types);
-  };
-  for (std::int64_t step = 0; step < shape.size; ++step) {
+  for (std::int64_t step = keeps_own ? 1 : 0; step < shape.size; ++step) {
     const std::int64_t to = (shape.rank + step) % shape.size;
     const std::int64_t from = (shape.rank + shape.size - step) % shape.size;
-    if (step == 0 && in_place && pattern != Pattern::alltoall) continue;
-    if (!has_root || (pattern == Pattern::gather ? to : shape.rank) == call.root) add(sends, to, sent_to(to));
-    if (!has_root || (pattern == Pattern::scatter ? from : shape.rank) == call.root) {
+    if (has_message(call, shape.rank, to)) add(sends, to, block_to(to, call, shape, trace_.types));
+    if (has_message(call, from, shape.rank)) {
       add(receives, from, block_of(call.receive, pattern == Pattern::scatter ? 0 : from, trace_.types));
     }
   }

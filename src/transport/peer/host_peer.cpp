@@ -124,7 +124,7 @@ class HostPeer final : public PeerTransport {
                             nullptr);
   }
 
-  void while_waiting(std::function<void()> work) override { rings_.while_waiting(std::move(work)); }
+  void while_waiting(const std::function<void()>& work) override { rings_.while_waiting(work); }
 
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
     std::vector<int> members = members_of(sub_communicator, member(rank()));

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <utility>
 #include <vector>
 
 namespace commlens::transport::peer {
@@ -54,7 +53,7 @@ class Rings {
   void wait_sent(int to, Number number);
   void wait_received(int from, Number number);
   /// What is done in the meantime, too.
-  void while_waiting(std::function<void()> work) { work_ = std::move(work); }
+  void while_waiting(const std::function<void()>& work) { work_ = work; }
   [[nodiscard]] const std::function<void()>& work() const { return work_; }
   /// Does for the messages that were posted what can be done now.
   void proceed();

@@ -98,6 +98,11 @@ class Stream {
 
   /// Returns once everything in the queue is complete.
   virtual void wait() = 0;
+  /// Whether everything in the queue is complete: to do something else until it is. A stream of the host waits for it.
+  [[nodiscard]] virtual bool complete() {
+    wait();
+    return true;
+  }
   /// Whether nothing was added since the last wait, so that there is nothing to wait for.
   [[nodiscard]] virtual bool idle() const = 0;
   /// From any memory to any memory of this device, or of a GPU that it can reach. The ranges must not overlap.

@@ -18,6 +18,7 @@
 #include "transport/activity.hpp"
 #include "transport/ccl_profiler.hpp"
 #include "transport/mpi_calls.hpp"
+#include "transport/mpi_library.hpp"
 
 namespace commlens {
 
@@ -56,6 +57,12 @@ Run::Run(const Resources& resources, transport::Transport& transport, Storage bu
       staging_(staging),
       stream_(resources.device.stream(buffers.arena.memory())),
       record_(record) {}
+
+bool Run::mpi_takes_memory() const {
+  if (!device::on_gpu(memory())) return true;
+  return resources_.settings.gpu_aware_mpi_off.empty() &&
+         transport::mpi_gpu_awareness(std::string(device::backend())).says == true;
+}
 
 Context Run::context() {
   return {.communicator = communicator(),

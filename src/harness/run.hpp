@@ -79,6 +79,8 @@ class Run {
   [[nodiscard]] device::Device& device() { return resources_.device; }
   /// Of all ranks: for sub-communicators. Nobody sends messages in it.
   [[nodiscard]] const transport::Communicator& communicator() const { return resources_.communicator; }
+  /// Whether MPI may be given this run's memory: it is the host's, or the library says that it takes the GPU's.
+  [[nodiscard]] bool mpi_takes_memory() const;
   /// All of these, for a component. The run must outlive it.
   [[nodiscard]] Context context();
 

@@ -99,6 +99,8 @@ void MpiLibrary::find() {
   find_into(type_get_envelope, "PMPI_Type_get_envelope");
   find_into(type_get_extent, "PMPI_Type_get_extent");
   find_into(type_get_true_extent, "PMPI_Type_get_true_extent");
+  find_into(type_get_contents, "PMPI_Type_get_contents");
+  find_into(type_free, "PMPI_Type_free");
   find_into(type_get_name, "PMPI_Type_get_name");
 #if defined(OPEN_MPI)
   find_into(communicator_from_fortran, "PMPI_Comm_f2c");

@@ -74,6 +74,8 @@ struct MpiLibrary {
   int (*type_get_envelope)(MPI_Datatype, int*, int*, int*, int*);
   int (*type_get_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
   int (*type_get_true_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
+  int (*type_get_contents)(MPI_Datatype, int, int, int, int*, MPI_Aint*, MPI_Datatype*);
+  int (*type_free)(MPI_Datatype*);
   int (*type_get_name)(MPI_Datatype, char*, int*);
   const void* fortran_in_place;  // null: no Fortran
   const void* fortran_status_ignore;

@@ -79,16 +79,18 @@ class Group {
   bool open_ = true;
 };
 
-/// Enqueued on a stream of its own between start() and finish().
+/// Enqueued on a stream of its own between start() and finish(), which is made when it is first needed: a replay has
+/// many operations, and only run().
 class CclExchange : public Exchange {
  public:
-  CclExchange(ncclComm_t communicator, device::Device& device)
-      : communicator_(communicator),
-        stream_(device.concurrent_stream(device::Memory::device, device::Priority::high)),
-        earlier_(device.event(device::Memory::device)),
-        done_(device.event(device::Memory::device)) {}
+  CclExchange(ncclComm_t communicator, device::Device& device) : communicator_(communicator), device_(device) {}
 
   void start(device::Stream& stream) final {
+    if (!stream_) {
+      stream_ = device_.concurrent_stream(device::Memory::device, device::Priority::high);
+      earlier_ = device_.event(device::Memory::device);
+      done_ = device_.event(device::Memory::device);
+    }
     stream.record(*earlier_);
     stream_->wait_for(*earlier_);
     run(*stream_);
@@ -102,6 +104,7 @@ class CclExchange : public Exchange {
 
  private:
   ncclComm_t communicator_;
+  device::Device& device_;
   std::unique_ptr<device::Stream> stream_;
   std::unique_ptr<device::Event> earlier_;
   std::unique_ptr<device::Event> done_;

@@ -102,6 +102,22 @@ Communicator Communicator::owning(MPI_Comm handle, int rank, int size) {
   return communicator;
 }
 
+std::vector<int> Communicator::ranks_of(MPI_Comm other) const {
+  MPI_Group mine = MPI_GROUP_NULL;
+  MPI_Group theirs = MPI_GROUP_NULL;
+  int count = 0;
+  CALL_MPI(MPI_Comm_size, other, &count);
+  CALL_MPI(MPI_Comm_group, handle_, &mine);
+  CALL_MPI(MPI_Comm_group, other, &theirs);
+  std::vector<int> numbers(static_cast<std::size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  std::vector<int> ranks(numbers.size());
+  CALL_MPI(MPI_Group_translate_ranks, theirs, count, numbers.data(), mine, ranks.data());
+  CALL_MPI(MPI_Group_free, &mine);
+  CALL_MPI(MPI_Group_free, &theirs);
+  return ranks;
+}
+
 void Communicator::barrier() const {
   const Agreement agreement;
   CALL_MPI(MPI_Barrier, handle_);

@@ -42,6 +42,9 @@ class Communicator {
   /// call.
   [[nodiscard]] static Communicator owning(MPI_Comm handle, int rank, int size);
 
+  /// The ranks here of those of `other`, in their order there.
+  [[nodiscard]] std::vector<int> ranks_of(MPI_Comm other) const;
+
   [[nodiscard]] MPI_Comm handle() const { return handle_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }

@@ -1,6 +1,7 @@
 // Validation finds what MPI gets wrong, and traces that cannot be replayed are refused.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/error.hpp"
 #include "replays.hpp"
+#include "transport/transport.hpp"
 
 namespace {
 
@@ -58,6 +60,32 @@ TEST_F(Replay, FindsAByteThatIsWrong) {
   EXPECT_NE(outcome.reason().find("rank 0, after 1 operation: MPI_Irecv, the message from rank " + last +
                                   " with tag 1: byte 71 of 72 is "),
             std::string::npos)
+      << outcome.reason();
+}
+
+TEST_F(Replay, FindsAByteThatIsWrongOnTheStage) {
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    call("MPI_Irecv bnTrtcQ", {0, 9, real_, (rank + n - 1) % n, 1, 0, 0});
+    call("MPI_Send bnTrtc", {0, 9, real_, (rank + 1) % n, 1, 0});
+    call("MPI_Wait q", {0});
+  });
+  fault.flips = true;
+  const Outcome outcome = replayed("", "staged");
+  fault.flips = false;
+  EXPECT_EQ(outcome.exit, Exit::failed);
+  EXPECT_NE(outcome.reason().find("byte 71 of 72 is "), std::string::npos) << outcome.reason();
+}
+
+TEST_F(Replay, FindsASumThatATransportGetsWrong) {
+  if (ranks_ < 2) GTEST_SKIP() << "the collectives of one rank stay with MPI";
+  const auto& all = transport::all();
+  if (std::none_of(all.begin(), all.end(), [](const auto& known) { return known.name == "biased"; })) {
+    GTEST_SKIP() << "a transport that is wrong on purpose is in builds without a GPU alone";
+  }
+  each_rank([&](std::int64_t, std::int64_t) { call("MPI_Allreduce bbnToc", {0, 0, 9, real_, sum_, 0}); });
+  const Outcome outcome = replayed("", "biased");
+  EXPECT_EQ(outcome.exit, Exit::failed);
+  EXPECT_NE(outcome.reason().find("rank 0, after 1 operation: MPI_Allreduce, MPI_SUM: byte "), std::string::npos)
       << outcome.reason();
 }
 

@@ -155,6 +155,30 @@ TEST_F(Replay, OfTypesWithGaps) {
   EXPECT_EQ(unchecked_, 0);
 }
 
+/// A rank has the numbers in pieces, another one has them in a row; the last piece may be shorter.
+TEST_F(Replay, OfTypesInPieces) {
+  const auto pieces = trace_.type("", 24, 800, 3);
+  const auto uneven = trace_.type("", 25, 100, 4);
+  const auto many = trace_.type("", 8, 4096, 4096);
+  const auto close = trace_.type("", 24, 8, 3);  // elements that are in each other
+  each_rank([&](std::int64_t rank, std::int64_t ranks) {
+    const std::int64_t next = (rank + 1) % ranks;
+    const std::int64_t last = (rank + ranks - 1) % ranks;
+    call("MPI_Sendrecv bnTrtbnTrtc", {0, 5, pieces, next, 1, 0, 15, real_, last, 1, 0});
+    call("MPI_Sendrecv bnTrtbnTrtc", {0, 15, real_, next, 1, 0, 6, pieces, last, 1, 0});
+    call("MPI_Sendrecv bnTrtbnTrtc", {0, 3, uneven, next, 1, 0, 75, byte_, last, 1, 0});
+    call("MPI_Sendrecv bnTrtbnTrtc", {0, 75, byte_, next, 1, 0, 3, uneven, last, 1, 0});
+    call("MPI_Sendrecv bnTrtbnTrtc", {0, 5, many, next, 1, 0, 5, real_, last, 1, 0});
+    call("MPI_Sendrecv bnTrtbnTrtc", {0, 2, close, next, 1, 0, 6, real_, last, 1, 0});
+    call("MPI_Allgather bnTbnTc", {0, 6, real_, 0, 2, pieces, 0});
+    call("MPI_Alltoall bnTbnTc", {0, 2, pieces, 0, 6, real_, 0});
+  });
+  expect_right(" --pack");
+  EXPECT_EQ(unchecked_, 0);
+  EXPECT_EQ(replayed(" --pack").record.at("parameters").at("pack"), true);
+  expect_right();
+}
+
 TEST_F(Replay, OfProbes) {
   each_rank([&](std::int64_t rank, std::int64_t ranks) {
     const std::int64_t next = (rank + 1) % ranks;

@@ -20,8 +20,8 @@ class TraceWriter {
   explicit TraceWriter(std::size_t ranks) : bodies_(ranks) {}
 
   /// Numbers of what is in the file once, however often it is named.
-  std::int64_t type(const std::string& name, std::uint64_t size, std::uint64_t extent = 0) {
-    return number_of(types_, text(name) + number(size) + number(0) + number(std::max(size, extent)) + number(1));
+  std::int64_t type(const std::string& name, std::uint64_t size, std::uint64_t extent = 0, std::uint64_t pieces = 1) {
+    return number_of(types_, text(name) + number(size) + number(0) + number(std::max(size, extent)) + number(pieces));
   }
   std::int64_t operation(const std::string& name) { return number_of(operations_, text(name)); }
   std::int64_t array(const Fields& values) { return number_of(arrays_, list_of(values)); }

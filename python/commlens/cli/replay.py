@@ -21,12 +21,14 @@ def replay(file: Path, words: tuple[str, ...]) -> None:
     It is the benchmark `replay` of `commlens run`, whose options this command takes, too: --env,
     --launches, --launcher, --memory. --gaps says what is done between the calls: `cpu`, a busy loop
     for the CPU time that the program used; `wall`, one for the wall time; `none`, nothing: then it
-    is communication alone. `commlens run replay --help` lists the rest.
+    is communication alone. --transport says what carries the messages: `mpi`, `staged`, or `ccl`
+    and `peer` for collectives. `commlens run replay --help` lists the rest.
 
     \b
     Examples:
       commlens profile --trace program.clt -- mpirun -n 4 ./program
       commlens replay program.clt
+      commlens replay program.clt --transport mpi,staged,ccl --memory device
       commlens replay program.clt --gaps none --env OMPI_MCA_btl=self,tcp --launches 5
     """
     from commlens.cli.run import run

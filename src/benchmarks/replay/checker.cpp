@@ -27,26 +27,6 @@ const Side& sent_side(const Arguments& call) {
 Checker::Checker(const Trace& trace, device::Stream& stream, const Program& program)
     : trace_(trace), stream_(stream), cancels_(program.cancels()), order_(program.has_wildcards()) {}
 
-Block Checker::block(const Side& side, std::int64_t number) const {
-  Block block;
-  const auto index = static_cast<std::size_t>(number);
-  const std::size_t type = side.type_numbers.empty() ? side.type_number : side.type_numbers[index];
-  if (type == Side::no_type) return block;
-  const TraceType& known = trace_.types[type];
-  const auto apart = static_cast<std::size_t>(stride(known));
-  const auto count = static_cast<std::size_t>(side.has_counts ? side.wide_counts[index] : side.count);
-  std::size_t offset = index * count * apart;
-  if (side.has_counts) {
-    const auto place = static_cast<std::size_t>(side.wide_displacements[index]);
-    offset = side.type_numbers.empty() ? place * apart : place;
-  }
-  block.begin = static_cast<std::byte*>(side.data) + offset;
-  block.bytes = count * static_cast<std::size_t>(known.size);
-  block.size = std::max<std::size_t>(static_cast<std::size_t>(known.size), 1);
-  block.stride = std::max<std::size_t>(apart, 1);
-  return block;
-}
-
 Ticket Checker::begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes) {
   Ticket ticket{.id = communicator.id, .shape = shape};
   if (is_collective(call.function->pattern)) {

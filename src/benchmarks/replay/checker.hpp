@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "benchmarks/replay/blocks.hpp"
 #include "benchmarks/replay/communicators.hpp"
 #include "benchmarks/replay/contents.hpp"
 #include "benchmarks/replay/function.hpp"
@@ -49,7 +50,9 @@ class Checker final : public Observer {
   void end_reduction(const Arguments& call, const Ticket& ticket);
   void compare(const Arguments& call, const std::string& of, const Block& block, std::uint64_t seed);
   void note(const Arguments& call, const std::string& of, const std::string& problem);
-  [[nodiscard]] Block block(const Side& side, std::int64_t number) const;
+  [[nodiscard]] Block block(const Side& side, std::int64_t number) const {
+    return block_of(side, number, trace_.types);
+  }
   [[nodiscard]] std::optional<ExactReduction> exact(const Arguments& call) const;
 
   const Trace& trace_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
 
 #include "base/error.hpp"
@@ -11,6 +12,16 @@
 namespace commlens::replay {
 namespace {
 
+/// Of a grid that may end in this dimension.
+void ask_for_neighbors(MPI_Comm handle, int dimension, Shape& shape) {
+  int before = MPI_PROC_NULL;
+  int after = MPI_PROC_NULL;
+  CALL_MPI(PMPI_Cart_shift, handle, dimension, 1, &before, &after);
+  if (dimension >= 32) return;
+  if (before == MPI_PROC_NULL) shape.missing |= std::uint64_t{1} << (2 * dimension);
+  if (after == MPI_PROC_NULL) shape.missing |= std::uint64_t{1} << (2 * dimension + 1);
+}
+
 void ask_for_degrees(MPI_Comm handle, Shape& shape) {
   int topology = MPI_UNDEFINED;
   CALL_MPI(PMPI_Topo_test, handle, &topology);
@@ -18,6 +29,7 @@ void ask_for_degrees(MPI_Comm handle, Shape& shape) {
   int out = 0;
   if (topology == MPI_CART) {
     CALL_MPI(PMPI_Cartdim_get, handle, &in);
+    for (int dimension = 0; dimension < in; ++dimension) ask_for_neighbors(handle, dimension, shape);
     in = out = 2 * in;
   } else if (topology == MPI_GRAPH) {
     CALL_MPI(PMPI_Graph_neighbors_count, handle, shape.rank, &in);
@@ -72,6 +84,7 @@ Communicators::~Communicators() {
 
 void Communicators::reset() {
   free_all();
+  order_ = 0;
   world_.emplace(parent_.handle());
   self_.emplace(MPI_COMM_SELF);
   entries_[0] = {.handle = world_->handle(), .id = 1, .order = ++order_};

@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "device/function.hpp"
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "harness/pattern.hpp"
@@ -18,14 +17,11 @@ COMMLENS_FUNCTION inline unsigned char byte_of_message(std::size_t index, std::u
 
 void write(device::Stream& stream, const Block& block, std::uint64_t seed) {
   auto* const target = reinterpret_cast<unsigned char*>(block.begin);
-  const std::size_t size = block.size;
-  const std::size_t stride = block.stride;
-  if (size == stride) {
+  if (block.piece == block.stride) {
     device::launch(stream, block.bytes, COMMLENS_LAMBDA(std::size_t i) { target[i] = byte_of_message(i, seed); });
   } else {
     device::launch(
-        stream, block.bytes,
-        COMMLENS_LAMBDA(std::size_t i) { target[i / size * stride + i % size] = byte_of_message(i, seed); });
+        stream, block.bytes, COMMLENS_LAMBDA(std::size_t i) { target[block.place(i)] = byte_of_message(i, seed); });
   }
 }
 
@@ -36,13 +32,11 @@ void clear(device::Stream& stream, void* data, std::size_t bytes) {
 
 Verdict expect(device::Stream& stream, const Block& block, std::uint64_t seed) {
   const auto* const content = reinterpret_cast<const unsigned char*>(block.begin);
-  const std::size_t size = block.size;
-  const std::size_t stride = block.stride;
   const std::size_t wrong = device::find_first(
       stream, block.bytes,
-      COMMLENS_LAMBDA(std::size_t i) { return content[i / size * stride + i % size] != byte_of_message(i, seed); });
+      COMMLENS_LAMBDA(std::size_t i) { return content[block.place(i)] != byte_of_message(i, seed); });
   if (wrong == block.bytes) return {.elements = block.bytes};
-  const auto* const found = content + wrong / size * stride + wrong % size;
+  const auto* const found = content + block.place(wrong);
   return {.elements = block.bytes,
           .error = "byte " + std::to_string(wrong) + " of " + std::to_string(block.bytes) + " is " +
                    std::to_string(device::download(found, stream)) + ", must be " +

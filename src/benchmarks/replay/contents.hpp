@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "device/device.hpp"
+#include "device/function.hpp"
 #include "harness/measurement.hpp"
 
 namespace commlens::replay {
@@ -15,6 +16,14 @@ struct Block {
   std::size_t bytes = 0;   ///< of all elements
   std::size_t size = 1;    ///< of an element
   std::size_t stride = 1;  ///< from an element to the next
+  std::size_t piece = 1;   ///< bytes in a row, but for the last piece of an element
+  std::size_t piece_stride = 1;
+
+  /// From the begin to this byte.
+  [[nodiscard]] COMMLENS_FUNCTION std::size_t place(std::size_t byte) const {
+    const std::size_t in_element = byte % size;
+    return byte / size * stride + in_element / piece * piece_stride + in_element % piece;
+  }
 };
 
 /// Queues: fills the elements with the bytes that follow from `seed`.

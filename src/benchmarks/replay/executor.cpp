@@ -35,6 +35,10 @@ Executor::Executor(Run& run, const Trace& trace, Program& program, Gaps gaps)
       memory_(run.buffer(std::max<std::size_t>(program.bytes(), 1))),
       slots_(program.requests()),
       messages_(program.messages()) {
+  const bool is_mpi = run.transport_name() == "mpi";
+  const bool is_staged = run.transport_name() == "staged";
+  if (is_staged || (!is_mpi && !run.mpi_takes_memory())) stage_.emplace(run, memory_, trace.types);
+  if (!is_mpi && !is_staged) collectives_.emplace(run, trace);
   for (const auto& call : program.calls()) handles_.complete(*call);
   for (const Leaf& leaf : program.leaves()) {
     const LeafTimes& times = leaf.times;
@@ -63,6 +67,44 @@ void Executor::release_requests() {
   int bytes = 0;
   PMPI_Buffer_detach(static_cast<void*>(&data), &bytes);
   is_attached_ = false;
+}
+
+/// Executes what makes communicators, and nothing else.
+void Executor::assign() {
+  if (!collectives_) return;
+  TransportCollectives& collectives = *collectives_;
+  prepare();
+  std::vector<Slot*> made;
+  const auto finish = [&] {
+    for (Slot* const slot : made) {
+      CALL_MPI(PMPI_Wait, &slot->handle, MPI_STATUS_IGNORE);
+      *slot = {};
+    }
+    made.clear();
+  };
+  const auto& nodes = program_.nodes();
+  for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
+    Arguments* const call = program_.leaves()[node.leaf].call;
+    if (call == nullptr) return;
+    const bool makes_request = call->function->mode == Mode::nonblocking;
+    if (call->function->pattern == Pattern::make_communicator) {
+      if (!makes_request) finish();
+      make_communicator(*call);
+      if (makes_request && call->request >= 0) made.push_back(slot(call->request));
+    } else if (call->function->pattern == Pattern::free_communicator) {
+      finish();
+      free_communicator(*call);
+    } else if (is_collective(call->function->pattern)) {
+      finish();
+      CommunicatorEntry& communicator = communicators_.at(call->communicator);
+      const Shape& shape = Communicators::shape(communicator);
+      require_counts(*call, shape);
+      set_places(*call, need(*call, trace_.types, shape));
+      collectives.assign(*call, communicator, shape);
+    }
+  });
+  finish();
+  collectives.require_some();
 }
 
 void Executor::prepare() {
@@ -145,6 +187,18 @@ void Executor::set_places(Arguments& call, const Need& bytes) const {
   auto* const memory = memory_.as<std::byte>();
   call.send.data = memory + buffers.send.begin;
   call.receive.data = memory + buffers.receive.begin;
+  for (Side* const side : {&call.send, &call.receive})
+    side->passed = stage_ ? stage_->place_of(side->data) : side->data;
+}
+
+void Executor::copy_out(const Arguments& call, const Shape& shape) {
+  if (stage_) add_time(call, [&] { stage_->copy_out(call, shape); });
+}
+
+void Executor::copy_in(const Arguments& call, const Shape& shape, const MPI_Status& status) {
+  if (!stage_) return;
+  add_time(call, [&] { stage_->copy_in(call, shape, status); });
+  if (observer_ != nullptr) observer_->left();
 }
 
 /// MPI reads one count for each rank or neighbor.
@@ -170,6 +224,11 @@ void Executor::transfer(Arguments& call) {
   const Need bytes = need(call, trace_.types, shape);
   require_counts(call, shape);
   set_places(call, bytes);
+  if (collectives_) {
+    if (const auto* const operation = collectives_->find(call, communicator)) {
+      return transfer_by_transport(call, communicator, *operation);
+    }
+  }
   Ticket ticket;
   const bool makes_request = call.function->mode != Mode::blocking;
   if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
@@ -178,16 +237,30 @@ void Executor::transfer(Arguments& call) {
   MPI_Status status{};
   call.communicator_handle = communicator.handle;
   call.request_handle = &request;
-  call.status = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
-  timed(call, [&] { return call.function->call(call); });
+  call.status = wanted(status);
+  timed(call, [&] {
+    if (call.function->mode != Mode::persistent) copy_out(call, shape);
+    return call.function->call(call);
+  });
   if (call.function->mode != Mode::persistent) {
     totals_.bytes += static_cast<double>(counted_bytes(call, trace_.types, shape));
   }
-  if (makes_request) {
-    remember(call, request, ticket);
-  } else if (observer_ != nullptr) {
-    observer_->end(call, ticket, status);
-  }
+  if (makes_request) return remember(call, request, shape, ticket);
+  copy_in(call, shape, status);
+  if (observer_ != nullptr) observer_->end(call, ticket, status);
+}
+
+void Executor::transfer_by_transport(Arguments& call, CommunicatorEntry& communicator,
+                                     const TransportCollectives::Operation& operation) {
+  const Shape& shape = Communicators::shape(communicator);
+  Ticket ticket;
+  if (observer_ != nullptr) ticket = observer_->begin(call, communicator, shape, need(call, trace_.types, shape));
+  timed(call, [&] {
+    collectives_->run(call, shape, operation);
+    return MPI_SUCCESS;
+  });
+  totals_.bytes += static_cast<double>(counted_bytes(call, trace_.types, shape));
+  if (observer_ != nullptr) observer_->end(call, ticket, {});
 }
 
 void Executor::receive_matched(Arguments& call) {
@@ -205,14 +278,12 @@ void Executor::receive_matched(Arguments& call) {
   MPI_Status status{};
   call.message_handle = &message.handle;
   call.request_handle = &request;
-  call.status = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
+  call.status = wanted(status);
   timed(call, [&] { return call.function->call(call); });
   const Ticket ticket = std::exchange(message.ticket, {});
-  if (makes_request) {
-    remember(call, request, ticket);
-  } else if (observer_ != nullptr) {
-    observer_->end(call, ticket, status);
-  }
+  if (makes_request) return remember(call, request, Shape(), ticket);
+  copy_in(call, Shape(), status);
+  if (observer_ != nullptr) observer_->end(call, ticket, status);
 }
 
 void Executor::probe(Arguments& call, std::uint64_t calls) {
@@ -296,7 +367,7 @@ void Executor::make_communicator(Arguments& call) {
   }
   communicators_.made(call, made, observer_ != nullptr);
   if (call.function->mode == Mode::nonblocking) {
-    remember(call, request, ticket);
+    remember(call, request, {}, ticket);
   } else if (observer_ != nullptr) {
     observer_->end(call, ticket, {});
   }

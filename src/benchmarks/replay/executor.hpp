@@ -1,4 +1,4 @@
-// Executes a rank's part of a trace with MPI.
+// Executes a rank's part of a trace: with MPI, but for the collectives that a transport has in its place.
 #pragma once
 
 #include <mpi.h>
@@ -14,7 +14,9 @@
 #include "benchmarks/replay/handles.hpp"
 #include "benchmarks/replay/observer.hpp"
 #include "benchmarks/replay/program.hpp"
+#include "benchmarks/replay/stage.hpp"
 #include "benchmarks/replay/trace.hpp"
+#include "benchmarks/replay/transport_collectives.hpp"
 #include "harness/measurement.hpp"
 #include "harness/run.hpp"
 
@@ -22,7 +24,7 @@ namespace commlens::replay {
 
 /// Of one execution of the trace, on this rank.
 struct Totals {
-  double call_s = 0;  ///< in calls of MPI
+  double call_s = 0;  ///< in calls
   double calls = 0;
   double bytes = 0;                ///< that calls send, as the profile counts them
   std::vector<double> seconds_of;  ///< in each function
@@ -35,6 +37,10 @@ class Executor {
   Executor(Executor&&) = delete;
   ~Executor();
 
+  /// Collective, first of all: finds out which collectives are the transport's. Throws Unsupported for none.
+  void assign();
+  [[nodiscard]] const std::optional<TransportCollectives>& collectives() const { return collectives_; }
+  [[nodiscard]] bool is_staged() const { return stage_.has_value(); }
   /// Collective: as at the begin of the program.
   void prepare();
   /// Collective, once after prepare(): the calls of the trace, with the gaps between them.
@@ -54,6 +60,7 @@ class Executor {
     Arguments* call = nullptr;
     bool is_persistent = false;
     bool is_active = false;
+    Shape shape;  ///< of its communicator
     Ticket ticket;
     /// Freed by the program while active, and kept where messages are validated: its place is still in use.
     MPI_Request freed = MPI_REQUEST_NULL;
@@ -75,8 +82,18 @@ class Executor {
   /// Times `action`, a call of the function, and throws Error where MPI says that it failed.
   template <class Action>
   void timed(const Arguments& call, const Action& action);
+  /// Of `action`, which belongs to the call; within another one's time it is in that.
+  template <class Action>
+  void add_time(const Arguments& call, const Action& action);
 
   void transfer(Arguments& call);
+  void transfer_by_transport(Arguments& call, CommunicatorEntry& communicator,
+                             const TransportCollectives::Operation& operation);
+  void copy_out(const Arguments& call, const Shape& shape);
+  void copy_in(const Arguments& call, const Shape& shape, const MPI_Status& status);
+  [[nodiscard]] bool wants_status() const { return observer_ != nullptr || stage_; }
+  [[nodiscard]] MPI_Status* wanted(MPI_Status& status) const { return wants_status() ? &status : MPI_STATUS_IGNORE; }
+  [[nodiscard]] MPI_Status* wanted_statuses() { return wants_status() ? statuses_.data() : MPI_STATUSES_IGNORE; }
   void set_places(Arguments& call, const Need& bytes) const;
   static void require_counts(const Arguments& call, const Shape& shape);
   void receive_matched(Arguments& call);
@@ -88,7 +105,7 @@ class Executor {
 
   // Of requests.
   void perform_on_requests(Arguments& call, std::uint64_t calls);
-  void remember(Arguments& call, MPI_Request handle, Ticket ticket);
+  void remember(Arguments& call, MPI_Request handle, const Shape& shape, Ticket ticket);
   [[nodiscard]] Slot* slot(std::int64_t number);
   void start(const Arguments& call);
   void wait(const Arguments& call);
@@ -114,6 +131,8 @@ class Executor {
   Handles handles_;
   Communicators communicators_;
   device::Buffer memory_;
+  std::optional<Stage> stage_;                       ///< of buffers that MPI is not given
+  std::optional<TransportCollectives> collectives_;  ///< of transports beside MPI
   std::vector<Slot> slots_;
   std::vector<Message> messages_;
   std::vector<LeafState> leaf_states_;
@@ -122,6 +141,7 @@ class Executor {
   Observer* observer_ = nullptr;
   bool has_gaps_ = true;
   Totals totals_;
+  bool is_timing_ = false;
   std::size_t unchecked_ = 0;
   int largest_tag_ = 0;
   // Arguments of calls on several requests.
@@ -133,15 +153,24 @@ class Executor {
 template <class Action>
 void Executor::timed(const Arguments& call, const Action& action) {
   const InCall in_call(call.function->activity);
+  int status = MPI_SUCCESS;
   if (observer_ != nullptr) observer_->entered(call);
-  const Stopwatch stopwatch;
-  const int status = action();
-  const double seconds = stopwatch.seconds();
+  add_time(call, [&] { status = action(); });
   if (observer_ != nullptr) observer_->left();
-  totals_.call_s += seconds;
   totals_.calls += 1;
-  totals_.seconds_of[static_cast<std::size_t>(call.function - functions().data())] += seconds;
   if (status != MPI_SUCCESS) transport::fail_mpi(status, std::string(call.function->name).c_str());
+}
+
+template <class Action>
+void Executor::add_time(const Arguments& call, const Action& action) {
+  if (is_timing_) return action();
+  is_timing_ = true;
+  const Stopwatch stopwatch;
+  action();
+  const double seconds = stopwatch.seconds();
+  is_timing_ = false;
+  totals_.call_s += seconds;
+  totals_.seconds_of[static_cast<std::size_t>(call.function - functions().data())] += seconds;
 }
 
 }  // namespace commlens::replay

@@ -107,6 +107,12 @@ constexpr bool is_neighbor(Pattern pattern) {
   return pattern == Pattern::neighbor_allgather || pattern == Pattern::neighbor_alltoall;
 }
 constexpr bool is_reduction(Pattern pattern) { return pattern >= Pattern::reduce && pattern <= Pattern::exscan; }
+constexpr bool sends_message(Pattern pattern) {
+  return pattern == Pattern::send || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
+}
+constexpr bool receives_message(Pattern pattern) {
+  return pattern == Pattern::receive || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
+}
 constexpr bool is_of_requests(Pattern pattern) { return pattern >= Pattern::start; }
 
 /// What is sent, or what is received: by one count, or by a count for each rank. Blocks lie one after the other, in the
@@ -130,8 +136,10 @@ struct Side {
   std::size_t data_bytes = 0;  ///< the same, without what lies between elements
   std::vector<MPI_Datatype> types;
 
-  void* data = nullptr;  ///< of one execution
-  [[nodiscard]] void* buffer() const { return in_place ? MPI_IN_PLACE : data; }
+  // Of one execution.
+  void* data = nullptr;
+  void* passed = nullptr;  ///< to MPI: the same, or its place on the stage
+  [[nodiscard]] void* buffer() const { return in_place ? MPI_IN_PLACE : passed; }
 };
 
 struct Function;

@@ -1,6 +1,7 @@
 #include "benchmarks/replay/handles.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 
 #include "benchmarks/replay/program.hpp"
@@ -25,14 +26,42 @@ MPI_Datatype same_named_type(const TraceType& type) {
   return size == type.size && extent == stride(type) ? named : MPI_DATATYPE_NULL;
 }
 
-MPI_Datatype bytes_of(const TraceType& type) {
-  MPI_Datatype bytes = transport::contiguous(static_cast<std::size_t>(type.size), MPI_BYTE);
+MPI_Datatype resized(MPI_Datatype type, std::size_t extent) {
   MPI_Datatype resized = MPI_DATATYPE_NULL;
-  const int status = PMPI_Type_create_resized(bytes, 0, static_cast<MPI_Aint>(stride(type)), &resized);
-  PMPI_Type_free(&bytes);
+  const int status = PMPI_Type_create_resized(type, 0, static_cast<MPI_Aint>(extent), &resized);
+  PMPI_Type_free(&type);
   transport::check_mpi(status, "MPI_Type_create_resized");
-  CALL_MPI(PMPI_Type_commit, &resized);
   return resized;
+}
+
+/// Pieces of one length; the last one may be shorter.
+MPI_Datatype pieces_as_type(const Pieces& pieces) {
+  const auto stride = static_cast<MPI_Aint>(pieces.stride);
+  const bool is_even = pieces.last_bytes == pieces.bytes;
+  const auto count = static_cast<int>(is_even ? pieces.count : pieces.count - 1);
+  MPI_Datatype piece = transport::contiguous(pieces.bytes, MPI_BYTE);
+  MPI_Datatype whole = MPI_DATATYPE_NULL;
+  int status = PMPI_Type_create_hvector(count, 1, stride, piece, &whole);
+  PMPI_Type_free(&piece);
+  transport::check_mpi(status, "MPI_Type_create_hvector");
+  if (is_even) return whole;
+  std::array<MPI_Datatype, 2> parts{whole, transport::contiguous(pieces.last_bytes, MPI_BYTE)};
+  const std::array<int, 2> lengths{1, 1};
+  const std::array<MPI_Aint, 2> places{0, count * stride};
+  MPI_Datatype all = MPI_DATATYPE_NULL;
+  status = PMPI_Type_create_struct(2, lengths.data(), places.data(), parts.data(), &all);
+  for (MPI_Datatype& part : parts) PMPI_Type_free(&part);
+  transport::check_mpi(status, "MPI_Type_create_struct");
+  return all;
+}
+
+MPI_Datatype bytes_of(const TraceType& type) {
+  const Pieces pieces = pieces_of(type);
+  MPI_Datatype bytes =
+      pieces.count > 1 ? pieces_as_type(pieces) : transport::contiguous(static_cast<std::size_t>(type.size), MPI_BYTE);
+  bytes = resized(bytes, static_cast<std::size_t>(stride(type)));
+  CALL_MPI(PMPI_Type_commit, &bytes);
+  return bytes;
 }
 
 }  // namespace

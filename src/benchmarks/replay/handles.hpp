@@ -11,8 +11,9 @@
 
 namespace commlens::replay {
 
-/// Types of MPI by their names, where this MPI has them with the same size; others are as many bytes, as far apart as
-/// the program's elements. Operations of the program's own keep what they are given: what MPI moves is the same.
+/// Types of MPI by their names, where this MPI has them with the same size; others are as many bytes in as many
+/// pieces, as far apart as the program's elements. Operations of the program's own keep what they are given: what MPI
+/// moves is the same.
 class Handles {
  public:
   explicit Handles(const Trace& trace);

@@ -14,6 +14,7 @@
 
 #include "base/error.hpp"
 #include "base/format.hpp"
+#include "benchmarks/replay/scaling.hpp"
 #include "transport/communicator.hpp"
 
 namespace commlens::replay {
@@ -71,6 +72,20 @@ void Options::describe(OptionSet& options) {
         return name();
       });
   options.add("gaps", gaps, "between calls: a busy loop for the program's CPU time, one for its wall time, or nothing");
+  options
+      .add("scale-bytes", scale_bytes, {.least = 1e-6, .most = 1e6, .fix = {}},
+           "times the elements of each message and collective, such as 0.5 or 4")
+      .recorded_as([this]() -> std::optional<measure::Value> {
+        if (scale_bytes == 1) return std::nullopt;
+        return scale_bytes;
+      });
+  options
+      .add_flag("pack", "contiguous", pack,
+                "replay elements of derived types in as many pieces as the program had them")
+      .recorded_as([this]() -> std::optional<measure::Value> {
+        if (!pack) return std::nullopt;
+        return true;
+      });
   options.add_flag("allow-partial", "whole", allow_partial,
                    "replay also a program that was ended, or whose MPI time was mostly in calls that are not replayed");
 }
@@ -84,7 +99,10 @@ void Options::resolve(int ranks) {
   Content content = read_on_one_rank(file);
   if (!content.problem.empty()) throw UsageError("trace", file, content.problem);
   try {
-    trace_ = std::make_shared<const Trace>(parse_trace(std::move(content.text), file));
+    Trace trace = parse_trace(std::move(content.text), file);
+    if (scale_bytes != 1) replay::scale_bytes(trace, scale_bytes);
+    for (TraceType& type : trace.types) type.pieces = pack ? type.pieces : 1;
+    trace_ = std::make_shared<const Trace>(std::move(trace));
     recorded_ = std::make_shared<const Recorded>(replay::recorded(*trace_));
     require_ranks(ranks);
     require_sound_bodies(*trace_);
@@ -121,7 +139,8 @@ double Options::not_replayed() const {
 
 MemoryEstimate Options::memory_estimate(int rank, int /*ranks*/) const {
   const Program program(*trace_, static_cast<std::size_t>(rank));
-  return {.buffers = static_cast<double>(program.bytes() + 1), .operation = 0};
+  const auto bytes = static_cast<double>(program.bytes() + 1);
+  return {.buffers = bytes, .operation = bytes};
 }
 
 }  // namespace commlens::replay

@@ -19,6 +19,8 @@ struct Options {
   std::string file;
   Gaps gaps = Gaps::cpu;
   bool allow_partial = false;
+  double scale_bytes = 1;
+  bool pack = false;
 
   void describe(OptionSet& options);
   /// Reads the trace; throws UsageError for one that these ranks cannot replay. Collective, where MPI is initialized.

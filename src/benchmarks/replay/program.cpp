@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <map>
 #include <numeric>
 #include <string_view>
@@ -11,6 +12,7 @@
 namespace commlens::replay {
 namespace {
 
+constexpr std::size_t most_pieces = INT_MAX;                ///< that a type of MPI can have
 constexpr std::int64_t most_bytes = std::int64_t{1} << 50;  ///< beyond any memory
 
 std::int64_t product(std::int64_t a, std::int64_t b) {
@@ -27,10 +29,22 @@ std::size_t bytes_of(const Side& side, std::int64_t blocks, const std::vector<Tr
 
 std::int64_t stride(const TraceType& type) { return std::max(type.size, type.extent); }
 
+Pieces pieces_of(const TraceType& type) {
+  const auto size = static_cast<std::size_t>(std::max<std::int64_t>(type.size, 1));
+  const bool has_pieces = type.name.empty() && type.pieces > 1;
+  const auto wanted = has_pieces ? std::min({static_cast<std::size_t>(type.pieces), size, most_pieces}) : 1;
+  const std::size_t bytes = (size + wanted - 1) / wanted;
+  const std::size_t count = (size + bytes - 1) / bytes;
+  const std::size_t last = size - (count - 1) * bytes;
+  const auto apart = static_cast<std::size_t>(stride(type));
+  return {
+      .count = count, .bytes = bytes, .last_bytes = last, .stride = count > 1 ? (apart - last) / (count - 1) : bytes};
+}
+
 std::size_t span(std::int64_t count, const TraceType& type) {
   if (count <= 0) return 0;
   product(count, stride(type));
-  return static_cast<std::size_t>((count - 1) * stride(type) + type.size);
+  return static_cast<std::size_t>((count - 1) * stride(type)) + (type.size > 0 ? pieces_of(type).span() : 0);
 }
 
 std::int64_t blocks_to_send(Pattern pattern, const Shape& shape) {
@@ -213,7 +227,9 @@ void Program::place_buffers(const std::vector<TraceType>& types) {
     const bool has_slot = call->function->mode != Mode::blocking && call->request >= 0;
     Buffers& buffers = has_slot ? slots_[static_cast<std::size_t>(call->request)] : scratch_;
     const Shape shape = call->communicator >= 0 ? shapes_[static_cast<std::size_t>(call->communicator)] : Shape();
-    const Need needed = need(*call, types, shape);
+    Need needed = need(*call, types, shape);
+    // A transport may want what is in place in two buffers.
+    if (!has_slot && call->send.in_place) needed.send = needed.receive;
     buffers.send.bytes = std::max(buffers.send.bytes, needed.send);
     buffers.receive.bytes = std::max(buffers.receive.bytes, needed.receive);
   }

@@ -20,6 +20,10 @@ struct Shape {
   std::int64_t out_degree = 0;
   int rank = unknown;
   bool is_inter = false;
+  std::uint64_t missing = 0;  ///< by bit: neighbors beyond the border of a grid
+
+  /// From whom a block of a neighborhood collective comes.
+  [[nodiscard]] bool has_neighbor(std::int64_t number) const { return number >= 64 || (missing >> number & 1U) == 0; }
 
   static constexpr int unknown = -1;
 };
@@ -35,6 +39,16 @@ constexpr std::size_t aligned(std::size_t bytes) {
   constexpr std::size_t alignment = 64;
   return (bytes + alignment - 1) / alignment * alignment;
 }
+/// Of an element of a type: all are as long and as far apart, but the last one may be shorter.
+struct Pieces {
+  std::size_t count = 1;
+  std::size_t bytes = 1;
+  std::size_t last_bytes = 1;
+  std::size_t stride = 1;
+
+  [[nodiscard]] std::size_t span() const { return (count - 1) * stride + last_bytes; }
+};
+Pieces pieces_of(const TraceType& type);
 /// Elements are replayed one after the other: none overlaps with the next.
 std::int64_t stride(const TraceType& type);
 /// Bytes from the first element's begin to the last one's end. Throws TraceError for more than any memory has.

@@ -14,26 +14,32 @@ constexpr std::uint64_t values = 3;
 /// A product of ones and a single two: it fits into a byte.
 constexpr std::uint64_t most_factors = 64;
 
-std::optional<NumberKind> kind_of(std::string_view type) {
-  constexpr std::array integers{
-      "MPI_SHORT",     "MPI_UNSIGNED_SHORT", "MPI_INT",           "MPI_UNSIGNED",      "MPI_LONG",
-      "MPI_LONG_LONG", "MPI_UNSIGNED_LONG",  "MPI_LONG_LONG_INT", "MPI_SIGNED_CHAR",   "MPI_UNSIGNED_LONG_LONG",
-      "MPI_INT8_T",    "MPI_INT16_T",        "MPI_INT32_T",       "MPI_UNSIGNED_CHAR", "MPI_INT64_T",
-      "MPI_UINT8_T",   "MPI_UINT16_T",       "MPI_UINT32_T",      "MPI_UINT64_T",      "MPI_AINT",
-      "MPI_COUNT",     "MPI_OFFSET",         "MPI_INTEGER",       "MPI_INTEGER1",      "MPI_INTEGER2",
-      "MPI_INTEGER4",  "MPI_INTEGER8"};
+}  // namespace
+
+std::optional<NumberKind> number_kind(std::string_view type) {
+  constexpr std::array integers{"MPI_SIGNED_CHAR", "MPI_SHORT",    "MPI_INT",      "MPI_LONG",     "MPI_LONG_LONG",
+                                "MPI_INT8_T",      "MPI_INT16_T",  "MPI_INT32_T",  "MPI_INT64_T",  "MPI_LONG_LONG_INT",
+                                "MPI_INTEGER",     "MPI_INTEGER1", "MPI_INTEGER2", "MPI_INTEGER4", "MPI_INTEGER8",
+                                "MPI_AINT",        "MPI_COUNT",    "MPI_OFFSET"};
+  constexpr std::array naturals{"MPI_UNSIGNED_CHAR", "MPI_UNSIGNED_SHORT",     "MPI_UNSIGNED",
+                                "MPI_UNSIGNED_LONG", "MPI_UNSIGNED_LONG_LONG", "MPI_UINT8_T",
+                                "MPI_UINT16_T",      "MPI_UINT32_T",           "MPI_UINT64_T"};
   constexpr std::array reals{"MPI_FLOAT", "MPI_DOUBLE", "MPI_REAL", "MPI_DOUBLE_PRECISION", "MPI_REAL4", "MPI_REAL8"};
-  if (std::find(integers.begin(), integers.end(), type) != integers.end()) return NumberKind::integer;
-  if (std::find(reals.begin(), reals.end(), type) != reals.end()) return NumberKind::real;
+  constexpr std::array complexes{"MPI_C_COMPLEX",         "MPI_C_FLOAT_COMPLEX",    "MPI_C_DOUBLE_COMPLEX",
+                                 "MPI_CXX_FLOAT_COMPLEX", "MPI_CXX_DOUBLE_COMPLEX", "MPI_COMPLEX",
+                                 "MPI_DOUBLE_COMPLEX",    "MPI_COMPLEX8",           "MPI_COMPLEX16"};
+  const auto is_among = [&](const auto& names) { return std::find(names.begin(), names.end(), type) != names.end(); };
+  if (is_among(integers)) return NumberKind::integer;
+  if (is_among(naturals)) return NumberKind::natural;
+  if (is_among(reals)) return NumberKind::real;
+  if (is_among(complexes)) return NumberKind::complex;
   return std::nullopt;
 }
 
-}  // namespace
-
 std::optional<ExactReduction> ExactReduction::of(const TraceType& type, std::string_view operation) {
-  const auto kind = kind_of(type.name);
+  const auto kind = number_kind(type.name);
   const auto size = static_cast<std::size_t>(type.size);
-  if (!kind || type.extent != type.size) return std::nullopt;
+  if (!kind || *kind == NumberKind::complex || type.extent != type.size) return std::nullopt;
   if (size != 4 && size != 8 && (*kind == NumberKind::real || (size != 1 && size != 2))) return std::nullopt;
   constexpr std::array<std::pair<std::string_view, Operation>, 4> of_all{{{"MPI_SUM", Operation::sum},
                                                                           {"MPI_PROD", Operation::product},

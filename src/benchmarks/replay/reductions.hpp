@@ -11,7 +11,9 @@
 
 namespace commlens::replay {
 
-enum class NumberKind : std::uint8_t { integer, real };
+enum class NumberKind : std::uint8_t { integer, natural, real, complex };
+/// Of a type of MPI; nothing for pairs, characters, bytes.
+std::optional<NumberKind> number_kind(std::string_view type);
 
 /// Of elements of one type, one after the other, and of one operation.
 class ExactReduction {

@@ -22,7 +22,8 @@ namespace {
 using measure::time_s;
 
 constexpr Fact communication_s{"communication_s", unit::s,
-                               "mean over the ranks of the time in MPI calls of the trace, in one replay"};
+                               "mean over the ranks of the time in the calls of the trace, in one replay, with the "
+                               "copies of staging"};
 constexpr Fact communication_share{"communication_share", unit::none, "communication_s over the time of a replay"};
 constexpr Fact recorded_s{"recorded_s", unit::s,
                           "time of the recorded program from the end of MPI_Init to MPI_Finalize, of its slowest rank"};
@@ -38,6 +39,16 @@ constexpr Fact unchecked_calls{
     "calls of all ranks whose results validation does not know: beside wildcards that the "
     "trace has left, in programs that cancel requests, of neighbors and of intercommunicators, reductions of pairs, of "
     "complex numbers and by operations of the program's own"};
+
+constexpr Fact bytes_scale{
+    "bytes_scale", unit::none,
+    "times the program's elements in each message and collective (--scale-bytes): recorded_s and "
+    "recorded_communication_s are those of the program's own bytes"};
+constexpr Fact transport_calls_share{"transport_calls_share", unit::none,
+                                     "share of the calls of collectives that the transport executes; the others are "
+                                     "MPI's, as is all that is no collective"};
+constexpr Fact transport_bytes_share{"transport_bytes_share", unit::none,
+                                     "the same of the bytes that collectives send, as `commlens profile` counts them"};
 
 /// Of the replays that are samples, on this rank. After them the harness makes others, in which a rank comes late, to
 /// find out about collectives: their rounds are not new.
@@ -88,6 +99,13 @@ void add_facts(Run& run, const Options& options, const Executor& executor, const
   run.fact(unchecked_calls, communicator.sum_of_reals(static_cast<double>(executor.unchecked())));
 }
 
+void add_shares(Run& run, const TransportCollectives& collectives, bool is_staged) {
+  run.fact(transport_calls_share, collectives.share_of_calls());
+  run.fact(transport_bytes_share, collectives.share_of_bytes());
+  if (is_staged)
+    run.report("what stays with MPI is copied to the host and back: MPI does not say that it takes GPU memory");
+}
+
 /// The seconds of the last replay in each function, by rank.
 void add_series(Run& run, const Totals& last) {
   std::vector<double> most = last.seconds_of;
@@ -102,9 +120,9 @@ void add_series(Run& run, const Totals& last) {
 }
 
 void replay(Run& run, const Options& options) {
-  if (run.transport_name() != "mpi") throw Unsupported("a trace is replayed with MPI itself: use --transport mpi");
   Program program(options.trace(), static_cast<std::size_t>(run.rank()));
   Executor executor(run, options.trace(), program, options.gaps);
+  executor.assign();
   Samples samples;
   bool is_validated = false;
   run.measure({.operation = "replay",
@@ -126,11 +144,17 @@ void replay(Run& run, const Options& options) {
                .repetition = {.timing = measure::Timing::each, .repeat = 5, .warmup = 1, .batches = 1},
                .metrics = {time_s()}});
   add_facts(run, options, executor, samples);
+  if (executor.collectives()) add_shares(run, *executor.collectives(), executor.is_staged());
   add_series(run, samples.last());
   if (run.in_parts()) add_waiting(run, executor, program);
   if (options.not_replayed() > 0) {
     run.report(fmt::format("{:.1f}% of the program's MPI time was in calls that are not replayed, most of it in {}",
                            100 * options.not_replayed(), options.recorded().not_replayed));
+  }
+  if (options.scale_bytes != 1) {
+    run.fact(bytes_scale, options.scale_bytes);
+    run.report(fmt::format("messages have {:g} times the program's elements: its own times are not to be compared",
+                           options.scale_bytes));
   }
   if (options.trace().cut) run.report("the trace was cut: it ends within a block");
 }
@@ -139,7 +163,8 @@ BENCHMARK("replay", "the MPI calls of a program, from its trace, with the time b
           .metrics = {time_s},
           .facts = {communication_s, communication_share, waiting_s, late_sender_s, late_receiver_s, late_collective_s,
                     observed_s, critical_path_s, free_communication_saves, recorded_s, recorded_communication_s,
-                    not_replayed_share, calls, sent_bytes, unchecked_calls});
+                    not_replayed_share, calls, sent_bytes, unchecked_calls, bytes_scale, transport_calls_share,
+                    transport_bytes_share});
 
 }  // namespace
 }  // namespace commlens::replay

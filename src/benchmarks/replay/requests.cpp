@@ -35,11 +35,13 @@ void Executor::finish_freed(Slot& slot) {
 }
 
 /// MPI libraries differ in where they make no request, such as for a message to nobody.
-void Executor::remember(Arguments& call, MPI_Request handle, Ticket ticket) {
+void Executor::remember(Arguments& call, MPI_Request handle, const Shape& shape, Ticket ticket) {
   Slot* const made = slot(call.request);
   if (made == nullptr) {
-    if (handle != MPI_REQUEST_NULL) CALL_MPI(PMPI_Wait, &handle, MPI_STATUS_IGNORE);
-    return;
+    if (handle == MPI_REQUEST_NULL) return;
+    MPI_Status status{};
+    CALL_MPI(PMPI_Wait, &handle, &status);
+    return copy_in(call, shape, status);
   }
   if (made->handle != MPI_REQUEST_NULL) {
     throw Error(fmt::format("{} uses a request that is not complete", call.function->name));
@@ -49,6 +51,7 @@ void Executor::remember(Arguments& call, MPI_Request handle, Ticket ticket) {
            .call = &call,
            .is_persistent = is_persistent,
            .is_active = !is_persistent,
+           .shape = shape,
            .ticket = ticket,
            .freed = made->freed};
 }
@@ -56,6 +59,7 @@ void Executor::remember(Arguments& call, MPI_Request handle, Ticket ticket) {
 void Executor::completed(Slot& slot, const MPI_Status& status) {
   if (!slot.is_active) return;
   slot.is_active = false;
+  copy_in(*slot.call, slot.shape, status);
   if (observer_ != nullptr) observer_->end(*slot.call, slot.ticket, status);
 }
 
@@ -124,6 +128,10 @@ void Executor::start(const Arguments& call) {
     requests_.push_back(own->handle);
   }
   timed(call, [&] {
+    for (const std::int64_t number : numbers) {
+      Slot* const own = slot(number);
+      copy_out(*own->call, Communicators::shape(communicators_.at(own->call->communicator)));
+    }
     return is_one ? MPI_Start(requests_.data()) : MPI_Startall(static_cast<int>(requests_.size()), requests_.data());
   });
   for (std::size_t i = 0; !is_one && i < requests_.size(); ++i) scatter(call, i);
@@ -134,9 +142,7 @@ void Executor::wait(const Arguments& call) {
   MPI_Request none = MPI_REQUEST_NULL;
   Slot* const own = slot(call.request);
   MPI_Status status{};
-  timed(call, [&] {
-    return MPI_Wait(own == nullptr ? &none : &own->handle, observer_ != nullptr ? &status : MPI_STATUS_IGNORE);
-  });
+  timed(call, [&] { return MPI_Wait(own == nullptr ? &none : &own->handle, wanted(status)); });
   if (own != nullptr) completed(*own, status);
 }
 
@@ -146,14 +152,14 @@ void Executor::test(const Arguments& call, std::uint64_t calls) {
   Slot* const own = slot(call.request);
   MPI_Request& request = own == nullptr ? none : own->handle;
   MPI_Status status{};
-  MPI_Status* const wanted = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
+  MPI_Status* const kept = wanted(status);
   int is_complete = 0;
   for (std::uint64_t i = 0; i < calls; ++i) {
     timed(call, [&] {
-      const int result = MPI_Test(&request, &is_complete, wanted);
+      const int result = MPI_Test(&request, &is_complete, kept);
       return call.flag == 0
                  ? result
-                 : until_complete(result, is_complete, [&] { return PMPI_Test(&request, &is_complete, wanted); });
+                 : until_complete(result, is_complete, [&] { return PMPI_Test(&request, &is_complete, kept); });
     });
     if (is_complete != 0 && own != nullptr) completed(*own, status);
   }
@@ -161,10 +167,7 @@ void Executor::test(const Arguments& call, std::uint64_t calls) {
 
 void Executor::wait_all(const Arguments& call) {
   gather(call, false);
-  timed(call, [&] {
-    return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(),
-                       observer_ != nullptr ? statuses_.data() : MPI_STATUSES_IGNORE);
-  });
+  timed(call, [&] { return MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), wanted_statuses()); });
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     scatter(call, i);
     if (Slot* const own = slot(call.requests[i])) completed(*own, statuses_[i]);
@@ -174,7 +177,7 @@ void Executor::wait_all(const Arguments& call) {
 void Executor::test_all(const Arguments& call, std::uint64_t calls) {
   gather(call, false);
   const auto count = static_cast<int>(requests_.size());
-  MPI_Status* const wanted = observer_ != nullptr ? statuses_.data() : MPI_STATUSES_IGNORE;
+  MPI_Status* const kept = wanted_statuses();
   int is_complete = 0;
   const auto complete = [&] {
     for (std::size_t i = 0; is_complete != 0 && i < requests_.size(); ++i) {
@@ -184,9 +187,9 @@ void Executor::test_all(const Arguments& call, std::uint64_t calls) {
   };
   for (std::uint64_t i = 0; i < calls; ++i) {
     timed(call, [&] {
-      const int result = MPI_Testall(count, requests_.data(), &is_complete, wanted);
+      const int result = MPI_Testall(count, requests_.data(), &is_complete, kept);
       return call.flag == 0 ? result : until_complete(result, is_complete, [&] {
-        return PMPI_Testall(count, requests_.data(), &is_complete, wanted);
+        return PMPI_Testall(count, requests_.data(), &is_complete, kept);
       });
     });
     complete();
@@ -200,7 +203,7 @@ void Executor::any(const Arguments& call, std::uint64_t calls) {
   int index = MPI_UNDEFINED;
   int is_complete = 0;
   MPI_Status status{};
-  MPI_Status* const wanted = observer_ != nullptr ? &status : MPI_STATUS_IGNORE;
+  MPI_Status* const kept = wanted(status);
   const auto complete = [&] {
     if (index == MPI_UNDEFINED || (!waits && is_complete == 0)) return;
     scatter(call, static_cast<std::size_t>(index));
@@ -208,12 +211,12 @@ void Executor::any(const Arguments& call, std::uint64_t calls) {
   };
   for (std::uint64_t i = 0; i < (waits ? 1 : calls); ++i) {
     timed(call, [&] {
-      if (waits) return MPI_Waitany(count, requests_.data(), &index, wanted);
-      const int result = MPI_Testany(count, requests_.data(), &index, &is_complete, wanted);
+      if (waits) return MPI_Waitany(count, requests_.data(), &index, kept);
+      const int result = MPI_Testany(count, requests_.data(), &index, &is_complete, kept);
       return call.index < 0 ? result
                             : until_complete(
                                   result, is_complete,
-                                  [&] { return PMPI_Testany(count, requests_.data(), &index, &is_complete, wanted); });
+                                  [&] { return PMPI_Testany(count, requests_.data(), &index, &is_complete, kept); });
     });
     complete();
   }
@@ -223,7 +226,7 @@ void Executor::some(const Arguments& call, std::uint64_t calls) {
   const bool waits = call.function->pattern == Pattern::waitsome;
   gather(call, waits || !call.indices.empty());
   const auto count = static_cast<int>(requests_.size());
-  MPI_Status* const wanted = observer_ != nullptr ? statuses_.data() : MPI_STATUSES_IGNORE;
+  MPI_Status* const kept = wanted_statuses();
   int done = 0;
   std::size_t complete = 0;
   const auto complete_some = [&] {
@@ -236,12 +239,12 @@ void Executor::some(const Arguments& call, std::uint64_t calls) {
   };
   for (std::uint64_t i = 0; i < (waits ? 1 : calls); ++i) {
     timed(call, [&] {
-      int result = waits ? MPI_Waitsome(count, requests_.data(), &done, indices_.data(), wanted)
-                         : MPI_Testsome(count, requests_.data(), &done, indices_.data(), wanted);
+      int result = waits ? MPI_Waitsome(count, requests_.data(), &done, indices_.data(), kept)
+                         : MPI_Testsome(count, requests_.data(), &done, indices_.data(), kept);
       complete_some();
       // Until as many are complete as in the program, or none is left that is not.
       while (result == MPI_SUCCESS && done != MPI_UNDEFINED && complete < call.indices.size()) {
-        result = PMPI_Waitsome(count, requests_.data(), &done, indices_.data(), wanted);
+        result = PMPI_Waitsome(count, requests_.data(), &done, indices_.data(), kept);
         complete_some();
       }
       return result;

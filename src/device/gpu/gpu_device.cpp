@@ -94,6 +94,18 @@ class GpuStream final : public Stream {
     GPU_CALL(StreamSynchronize, stream_);
     busy_ = false;
   }
+  [[nodiscard]] bool complete() override {
+    if (busy_) {
+      const auto status = GPU_NAME(StreamQuery)(stream_);
+      if (status == GPU_NAME(ErrorNotReady)) {
+        (void)gpuGetLastError();  // it is no error
+        return false;
+      }
+      gpu::check(status, COMMLENS_GPU_TEXT(GPU_NAME(StreamQuery)));
+      busy_ = false;
+    }
+    return true;
+  }
   [[nodiscard]] bool idle() const override { return !busy_; }
 
   void copy(void* to, const void* from, std::size_t bytes) override {

@@ -12,6 +12,7 @@
 
 #include "profile.hpp"
 #include "trace/layout.hpp"
+#include "trace/pieces.hpp"
 
 namespace commlens::profile {
 
@@ -291,7 +292,7 @@ std::int64_t Trace::describe(MPI_Datatype type) {
   entry.size = size;
   entry.lower_bound = lower;
   entry.extent = extent;
-  entry.pieces = true_extent == size ? 1 : 0;
+  entry.pieces = true_extent == size ? 1 : pieces_of(type);
   for (std::size_t number = 0; number < types_.length(); ++number) {
     if (std::memcmp(&types_.items()[number], &entry, sizeof entry) == 0) return static_cast<std::int64_t>(number);
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -123,9 +124,13 @@ class HostPeer final : public PeerTransport {
                             nullptr);
   }
 
+  void while_waiting(const std::function<void()>& work) override { rings_.while_waiting(work); }
+
   std::unique_ptr<Transport> split(Communicator sub_communicator) override {
     std::vector<int> members = members_of(sub_communicator, member(rank()));
-    return std::make_unique<HostPeer>(std::move(sub_communicator), arenas_, std::move(members));
+    auto split = std::make_unique<HostPeer>(std::move(sub_communicator), arenas_, std::move(members));
+    split->while_waiting(rings_.work());
+    return split;
   }
 
  private:
@@ -174,7 +179,8 @@ class HostPeer final : public PeerTransport {
     control().phase.store(phase, std::memory_order_release);
     for (int other = 0; other < ranks(); ++other) {
       const auto& flag = blocks_.of(other).phase;
-      for (SpinWait wait; flag.load(std::memory_order_acquire) < phase; wait.look_again()) rings_.proceed();
+      for (SpinWait wait(&rings_.work()); flag.load(std::memory_order_acquire) < phase; wait.look_again())
+        rings_.proceed();
     }
   }
 

@@ -97,12 +97,12 @@ void Rings::wait_sent(int to, Number number) {
     const Number needed = out.last_long < number ? out.last_long : number;
     return out.ring->taken.load(std::memory_order_acquire) >= needed;
   };
-  for (SpinWait wait; !is_sent(); wait.look_again()) proceed();
+  for (SpinWait wait(&work_); !is_sent(); wait.look_again()) proceed();
 }
 
 void Rings::wait_received(int from, Number number) {
   const Incoming& in = incoming(from);
-  for (SpinWait wait; in.received < number; wait.look_again()) {
+  for (SpinWait wait(&work_); in.received < number; wait.look_again()) {
     while (in.received < number && receive_next(from)) {
     }
     if (in.received < number) proceed();

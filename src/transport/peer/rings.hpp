@@ -52,6 +52,9 @@ class Rings {
   /// for a message that is longer than the buffer for it.
   void wait_sent(int to, Number number);
   void wait_received(int from, Number number);
+  /// What is done in the meantime, too.
+  void while_waiting(const std::function<void()>& work) { work_ = work; }
+  [[nodiscard]] const std::function<void()>& work() const { return work_; }
   /// Does for the messages that were posted what can be done now.
   void proceed();
 
@@ -87,6 +90,7 @@ class Rings {
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
   Find find_;
+  std::function<void()> work_;
   std::size_t waiting_ = 0;  ///< sends and receives
 };
 

@@ -153,6 +153,52 @@ def test_the_fields_of_a_call(mpi: Mpi, tmp_path: Path) -> None:
     assert probes.calls == 10 and sum(name == "MPI_Iprobe" for name, _ in named(trace, 0)) == 1
 
 
+TYPES = """
+#include <mpi.h>
+static double from[10000], to[10000];
+static void send(MPI_Datatype type) {
+  MPI_Type_commit(&type);
+  MPI_Sendrecv(from, 1, type, 0, 1, to, 1, type, 0, 1, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+  MPI_Type_free(&type);
+}
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Datatype type, column;
+  MPI_Type_vector(7, 2, 5, MPI_DOUBLE, &type);  // 7
+  send(type);
+  MPI_Type_vector(4, 1, 10, MPI_DOUBLE, &column);
+  MPI_Type_create_resized(column, 0, sizeof(double), &type);  // 4
+  send(type);
+  MPI_Type_contiguous(3, column, &type);  // 12
+  send(type);
+  const int lengths[3] = {1, 0, 3}, places[3] = {0, 20, 40};
+  MPI_Type_indexed(3, lengths, places, MPI_DOUBLE, &type);  // 2
+  send(type);
+  const MPI_Aint offsets[3] = {0, 8, 4000};
+  const MPI_Datatype parts[3] = {MPI_INT, MPI_CHAR, column};
+  MPI_Type_create_struct(3, lengths, offsets, parts, &type);  // 1 and 3 columns
+  send(type);
+  const int sizes[3] = {4, 5, 6}, some[3] = {2, 3, 6}, starts[3] = {1, 1, 0};
+  MPI_Type_create_subarray(3, sizes, some, starts, MPI_ORDER_C, MPI_DOUBLE, &type);  // 2
+  send(type);
+  MPI_Type_create_subarray(3, sizes, some, starts, MPI_ORDER_FORTRAN, MPI_DOUBLE, &type);  // 18
+  send(type);
+  MPI_Type_contiguous(9, MPI_DOUBLE, &type);  // 1
+  send(type);
+  MPI_Type_free(&column);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_type_has_its_pieces(mpi: Mpi, tmp_path: Path) -> None:
+    source = tmp_path / "types.c"
+    source.write_text(TYPES)
+    trace, _ = traced(mpi, mpi.compile(str(source)), ranks=1)
+    derived = [kind.pieces for kind in trace.types if not kind.name]
+    assert derived == [7, 4, 12, 2, 13, 2, 18, 1]
+
+
 KILLED = """
 #include <mpi.h>
 #include <signal.h>

@@ -46,27 +46,39 @@ def info(file: Path) -> None:
 @_file
 @click.option(
     "--tit",
-    required=True,
     type=option.path,
     metavar="FOLDER",
     help="As SimGrid's replay reads it: `smpirun -replay FOLDER/trace.tit` simulates it.",
 )
-def export(file: Path, tit: Path) -> None:
+@click.option(
+    "--otf2",
+    type=option.path,
+    metavar="FOLDER",
+    help="An OTF2 archive, as Vampir and otf2-print read it. Needs the Python module otf2.",
+)
+def export(file: Path, tit: Path | None, otf2: Path | None) -> None:
     """Write a trace in the format of another tool.
 
     \b
-    Example:
+    Examples:
       commlens trace export program.clt --tit simulated
+      commlens trace export program.clt --otf2 archive
     """
     from commlens.base import outputs
-    from commlens.profile.traces import container
+    from commlens.profile.traces import container, otf2_archive
     from commlens.profile.traces import tit as simgrid
 
-    actions = outputs.Kind("a trace for SimGrid", r"\A(\d+ init\n|/)")
-    listed = simgrid.export(
-        container.read(file), tit, lambda path, text: outputs.write(path, text, actions, "--tit")
-    )
-    echo(f"trace:    {listed}")
+    if tit is None and otf2 is None:
+        raise click.UsageError("name a format: --tit FOLDER or --otf2 FOLDER")
+    content = container.read(file)
+    if tit is not None:
+        actions = outputs.Kind("a trace for SimGrid", r"\A(\d+ init\n|/)")
+        listed = simgrid.export(
+            content, tit, lambda path, text: outputs.write(path, text, actions, "--tit")
+        )
+        echo(f"trace:    {listed}")
+    if otf2 is not None:
+        echo(f"trace:    {otf2_archive.export(content, otf2)}")
 
 
 @trace.command()

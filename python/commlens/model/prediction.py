@@ -46,10 +46,11 @@ def _interval(saving: Saving) -> str:
 
 def saving(baseline: Sequence[Record], other: Sequence[Record]) -> Saving | None:
     """By replays of both sides, each of one or several launches. None where these are none of a
-    whole run: of communication alone, or without an interval."""
+    whole run: of communication alone, with messages of another length, or without an interval."""
     first = baseline[0]
     recorded_s = first.facts.get("recorded_s")
     is_of_run = first.benchmark == _REPLAY and first.parameters.get("gaps") != _FREE
+    is_of_run = is_of_run and first.facts.get("bytes_scale", 1) == 1
     if not is_of_run or not isinstance(recorded_s, float) or recorded_s <= 0:
         return None
     difference = Difference(baseline, other, first.start.metrics[TIME_METRIC])

@@ -45,9 +45,10 @@ def test_no_transport_saves_more_than_communication_for_free() -> None:
     assert result[:3] == pytest.approx((0.1, 0.1, 0.1))
 
 
-def test_of_communication_alone_nothing_is_said() -> None:
+def test_what_is_not_the_run_predicts_nothing() -> None:
     assert predicted(0.9e6, gaps="none") is None
     assert predicted(0.9e6, recorded_s=0.0) is None
+    assert predicted(0.9e6, bytes_scale=2.0) is None
 
 
 def test_without_an_interval_nothing_is_said() -> None:

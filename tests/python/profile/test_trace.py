@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections import Counter
 from itertools import product
 from pathlib import Path
 
@@ -23,23 +22,15 @@ from commlens.profile.traces.trace import (
     Rank,
     Trace,
     executed,
-    leaves,
 )
 from conftest import Commlens
 from profile_helpers import Mpi
+from trace_helpers import calls_of, small
 
 COMMUNICATES = {
     "point-to-point", "collective", "nonblocking collective", "persistent collective",
     "neighbor collective", "RMA",
 }  # fmt: skip
-
-
-def calls_of(trace: Trace, rank: Rank) -> Counter[str]:
-    """How often the rank has called each function."""
-    counted: Counter[str] = Counter()
-    for event, times in zip(leaves(trace.bodies[rank.body]), rank.times):
-        counted[trace.functions[trace.events[event].function].split(" ")[0]] += times.calls
-    return counted
 
 
 def traced(mpi: Mpi, *words: object, ranks: int = 2) -> tuple[Trace, dict[str, list[int]]]:
@@ -324,28 +315,6 @@ def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
     file.write_text("nothing of the kind")
     refused = commlens("trace", "info", file)
     assert refused.returncode == 2 and "not a trace" in refused.stderr
-
-
-def small() -> Trace:
-    """Two ranks that exchange a message three times, and reduce."""
-    times = CallTimes(3, 9000, 6000, 300, 4000, 200, 3)
-    body = (Loop(3, (0, 1, 2)), 3)
-    return Trace(
-        header={"ranks": 2, "complete": True},
-        functions=[
-            "MPI_Irecv bnTrtcQ", "MPI_Send bnTrtc", "MPI_Wait q", "MPI_Allreduce bbnToc",
-            "MPI_Comm_split cknC",
-        ],
-        operations=["MPI_SUM", "user"],
-        types=[Datatype("MPI_DOUBLE", 8, 0, 8, 1)],
-        events=[
-            Event(0, (0, 10, 0, 1, 5, 0, 0)), Event(1, (0, 10, 0, 1, 5, 0)), Event(2, (0,)),
-            Event(3, (0, 0, 4, 0, 0, 0)), Event(0, (0, 10, 0, 0, 5, 0, 0)),
-            Event(1, (0, 10, 0, 0, 5, 0)), Event(4, (0, 1, 0, 2)), Event(3, (0, 0, 4, 0, 0, 2)),
-        ],
-        bodies=[body, (Loop(3, (4, 5, 2)), 3)],
-        ranks=[Rank(0, 0, [times] * 4), Rank(1, 1, [times] * 4)],
-    )  # fmt: skip
 
 
 def test_an_export_for_simgrid(commlens: Commlens, tmp_path: Path) -> None:

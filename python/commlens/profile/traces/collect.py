@@ -48,7 +48,7 @@ def _recorded(folder: Path) -> Iterator[tuple[tuple[str, str, str], RankTrace]]:
         match = _NAME.fullmatch(path.name)
         try:
             if match:
-                yield (match["rank"], match["host"], match["pid"]), read_rank(path)
+                yield (match["rank"], match["host"], match["pid"]), read_rank(path, match["host"])
         except (CommlensError, OSError, ValueError) as error:
             say(f"the trace of a rank is lost: {error}")
 

@@ -39,11 +39,13 @@ def merged(ranks: Sequence[RankTrace], mpi: str) -> Trace:
     trace.arrays, trace.events, trace.bodies = (
         lists.arrays.items, lists.events.items, lists.bodies.items,
     )  # fmt: skip
+    hosts = [*dict.fromkeys(own.host for own in ordered)]
     trace.header = {
         "ranks": first.size,
         "mpi": mpi,
         "seconds": round(max(own.seconds for own in ordered), 9),
         "complete": len(ordered) == first.size and all(own.is_complete for own in ordered),
+        "nodes": [hosts.index(own.host) for own in ordered],
         "events": [own.calls for own in ordered],
         "dropped": [own.dropped for own in ordered],
         "unit_ns": 1,

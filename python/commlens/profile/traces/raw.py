@@ -39,6 +39,7 @@ _NODE = np.dtype(
 class RankTrace:
     """What one rank has recorded."""
 
+    host: str
     rank: int
     size: int
     seconds: float  # from the end of MPI_Init to MPI_Finalize
@@ -54,11 +55,12 @@ class RankTrace:
     times: list[CallTimes]
 
 
-def read_rank(path: Path) -> RankTrace:
-    """Raises CommlensError for a file that is none, or of a rank that was killed while it wrote."""
+def read_rank(path: Path, host: str) -> RankTrace:
+    """Of a rank on that host. Raises CommlensError for a file that is none, or of a rank that was
+    killed while it wrote."""
     with path.open("rb") as file:
         memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-    return _Reader(memory, path).read()
+    return _Reader(memory, path).read(host)
 
 
 class _Reader:
@@ -85,7 +87,7 @@ class _Reader:
         count = int(self._header[name])
         return np.frombuffer(self._memory, kind, count, int(self._header[f"{name}_at"]))
 
-    def read(self) -> RankTrace:
+    def read(self, host: str) -> RankTrace:
         header = self._header
         begin = int(header["names_at"])
         text = bytes(self._memory[begin : begin + int(header["names_length"])])
@@ -98,6 +100,7 @@ class _Reader:
         arrays = [self._list(first, count) for _, first, count in self._section("arrays", _ENTRY)]
         body = self._body(self._section("nodes", _NODE))
         return RankTrace(
+            host,
             int(header["rank"]),
             int(header["size"]),
             float(header["ticks"]) * self._ns * 1e-9,

@@ -107,12 +107,6 @@ constexpr bool is_neighbor(Pattern pattern) {
   return pattern == Pattern::neighbor_allgather || pattern == Pattern::neighbor_alltoall;
 }
 constexpr bool is_reduction(Pattern pattern) { return pattern >= Pattern::reduce && pattern <= Pattern::exscan; }
-constexpr bool sends_message(Pattern pattern) {
-  return pattern == Pattern::send || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
-}
-constexpr bool receives_message(Pattern pattern) {
-  return pattern == Pattern::receive || pattern == Pattern::sendrecv || pattern == Pattern::sendrecv_replace;
-}
 constexpr bool is_of_requests(Pattern pattern) { return pattern >= Pattern::start; }
 
 /// What is sent, or what is received: by one count, or by a count for each rank. Blocks lie one after the other, in the

@@ -84,6 +84,35 @@ TEST_F(Replay, OfRootsInPlaceNowAndThen) {
   EXPECT_EQ(share_of_calls_, 1);
 }
 
+/// As the profiler records it: what is significant at the root alone is nothing on the other ranks. The blocks are
+/// longer than the room that a replay has beside its buffers.
+TEST_F(Replay, OfRootsThatAloneHaveAllBlocks) {
+  if (ranks_ < 2) GTEST_SKIP() << "the collectives of one rank stay with MPI";
+  constexpr std::int64_t count = 50000;
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    const auto counts = array_of(n, [](std::int64_t i) { return count + i; });
+    for (const std::int64_t root : {std::int64_t{0}, n - 1}) {
+      for (const std::int64_t in_place : {1, 0}) {
+        if (rank == root) {
+          call("MPI_Gather bnTbnTrc", {in_place, count, real_, 0, count, real_, root, 0});
+          call("MPI_Gatherv bnTbaaTrc", {in_place, count + rank, real_, 0, counts, counts, real_, root, 0});
+          call("MPI_Scatter bnTbnTrc", {0, count, real_, in_place, count, real_, root, 0});
+          call("MPI_Scatterv baaTbnTrc", {0, counts, counts, real_, in_place, count + rank, real_, root, 0});
+        } else {
+          call("MPI_Gather bnTbnTrc", {0, count, real_, 0, 0, -1, root, 0});
+          call("MPI_Gatherv bnTbaaTrc", {0, count + rank, real_, 0, -1, -1, -1, root, 0});
+          call("MPI_Scatter bnTbnTrc", {0, 0, -1, 0, count, real_, root, 0});
+          call("MPI_Scatterv baaTbnTrc", {0, -1, -1, -1, 0, count + rank, real_, root, 0});
+        }
+        call("MPI_Reduce bbnTorc", {rank == root ? in_place : 0, 0, count, integer_, sum_, root, 0});
+      }
+    }
+  });
+  expect_right();
+  EXPECT_EQ(unchecked_, 0);
+  EXPECT_EQ(share_of_calls_, 1);
+}
+
 TEST_F(Replay, OfSubCommunicatorsInAnyOrder) {
   if (ranks_ < 3) GTEST_SKIP() << "no part of the ranks has two";
   each_rank([&](std::int64_t rank, std::int64_t n) {

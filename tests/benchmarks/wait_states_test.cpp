@@ -90,6 +90,34 @@ TEST_F(WaitStatesOf, ABufferedSendAreNone) {
   expect_none(0);
 }
 
+/// The other rank comes late, and posts its receive after its send.
+TEST_F(WaitStatesOf, AnExchangeAreThoseForTheLateSenderFirst) {
+  const auto begin = logs_.call(0, 0, 1);
+  const auto wait = logs_.call(0, 1, 20);
+  logs_.message(Action::send, 0, 1, begin, 1).end = wait;
+  logs_.message(Action::receive, 0, 1, begin, 2).end = wait;
+  logs_.message(Action::send, 1, 0, logs_.call(1, 10, 10.5), 2);
+  logs_.message(Action::receive, 1, 0, logs_.call(1, 12, 13), 1);
+  find();
+  expect(0, WaitState::late_sender, 9);
+  expect(0, WaitState::late_receiver, 2);
+  EXPECT_NEAR(waits_[1].caused_s, 0.011, exact);
+}
+
+TEST(RankLogs, EndWhereTheyAreCut) {
+  RankLog log{.end_s = 9, .calls = {{1, 2}, {3, 5}, {6, 8}}};
+  log.operations = {{.begin = 0, .end = 2}, {.begin = 1, .end = 1}, {.begin = 2, .end = 2}, {.begin = 3}};
+  drop_after(log, log.calls.size());
+  EXPECT_EQ(log.operations.size(), 3U);
+  drop_after(log, 4.0);
+  EXPECT_EQ(log.calls.size(), 2U);
+  EXPECT_EQ(log.calls.back().exit_s, 4);
+  EXPECT_EQ(log.end_s, 4);
+  ASSERT_EQ(log.operations.size(), 2U);
+  EXPECT_EQ(log.operations[0].end, Operation::never);
+  EXPECT_EQ(log.operations[1].end, 1U);
+}
+
 TEST_F(WaitStatesOf, AWaitForSeveralAreThoseForTheLast) {
   const auto begin = logs_.call(0, 0, 1);
   const auto wait = logs_.call(0, 2, 20);

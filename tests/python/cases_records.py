@@ -207,6 +207,7 @@ CASES: dict[str, Cases] = {
         {"half of the time": lambda: [make_replay_record()]},
         {
             "most is transfer": lambda: [make_replay_record(transfer_s=0.6)],
+            "waiting for transfers": lambda: [make_replay_record(forced_s=0.2)],
             "most is computation": lambda: [make_replay_record(computation_s=20)],
             "it is not known": lambda: [make_replay_record(facts={}, series={}, parts=[])],
         },

@@ -12,9 +12,11 @@ INTERVALS = 10
 def make_replay_record(
     computation_s: float = 0.4, transfer_s: float = 0.1, waiting_s: float = 0.5, **changes: Any
 ) -> dict[str, Any]:
-    """All ranks but rank 1 wait for it: as long as `waiting_s`, from the beginning on."""
+    """All ranks but rank 1 wait for it: as long as `waiting_s`, from the beginning on; of that
+    `forced_s` is for its computation."""
     ranks = changes.get("ranks", 2)
     whole = computation_s + transfer_s + waiting_s
+    forced_s = changes.pop("forced_s", waiting_s)
     rows = min(ranks, 64)
     waiting = [waiting_s / whole] * INTERVALS
     transfer = [transfer_s / whole] * INTERVALS
@@ -35,8 +37,8 @@ def make_replay_record(
                 "late_receiver_s": 0.0,
                 "late_collective_s": 0.2 * waiting_s,
                 "observed_s": whole,
-                "critical_path_s": 0.9 * whole,
-                "free_communication_saves": 0.1,
+                "critical_path_s": computation_s + forced_s,
+                "free_communication_saves": 1 - (computation_s + forced_s) / whole,
             },
             "series": {
                 "awaited_s": [0.0, waiting_s * ranks, *[0.0] * (ranks - 2)],

@@ -48,8 +48,9 @@ def run(
 
     `options` are those of the benchmarks, with `_` in the place of `-`: a list is several values,
     True is an option without a value, False and None leave it out. `keep` adds the records to the
-    history. Prints nothing. Raises CommlensError for what cannot be run, before anything runs, and
-    RunError where something failed; without `check`, the records say so themselves.
+    history, as a site's `keep: true` does. Prints nothing. Raises CommlensError for what cannot be
+    run, before anything runs, and RunError where something failed; without `check`, the records say
+    so themselves.
     """
     if not benchmarks:
         raise CommlensError("run what? name a benchmark or a suite: `commlens list` shows them")
@@ -60,15 +61,16 @@ def run(
         ranks_per_node,
     )  # fmt: skip
     of_site = sites.load(site) if site else None
+    keeps = keep or (of_site is not None and of_site.keep)
     settings = Settings(launcher, Path(out), silent=True, tables_follow=True)
     with signals_restored():
-        ran = run_jobs(benchmarks, given, settings, of_site=of_site, keeps=keep)
+        ran = run_jobs(benchmarks, given, settings, of_site=of_site, keeps=keeps)
     assert ran is not None, "it is no dry run"
+    if keeps and ran.records:
+        keep_records(ran, of_site)
     if ran.interruption:
         raise KeyboardInterrupt
     records = Records.of(ran.records, " ".join(benchmarks))
-    if keep and ran.records:
-        keep_records(ran, of_site)
     if check and ran.status != Status.OK:
         reasons = dict.fromkeys(result.reason for result in ran.results if result.reason)
         wrong = (record.validation.message for record in ran.records if record.status == "failed")

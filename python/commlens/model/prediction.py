@@ -7,6 +7,7 @@ difference is given as a share of the time that the program took when it was rec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import median
 from typing import NamedTuple
 
 from commlens.model.comparison import Difference
@@ -46,20 +47,32 @@ def _interval(saving: Saving) -> str:
 
 def saving(baseline: Sequence[Record], other: Sequence[Record]) -> Saving | None:
     """By replays of both sides, each of one or several launches. None where these are none of a
-    whole run: of communication alone, with messages of another length, or without an interval."""
-    first = baseline[0]
-    recorded_s = first.facts.get("recorded_s")
-    is_of_run = first.benchmark == _REPLAY and first.parameters.get("gaps") != _FREE
-    is_of_run = is_of_run and first.facts.get("bytes_scale", 1) == 1
-    if not is_of_run or not isinstance(recorded_s, float) or recorded_s <= 0:
+    whole run, differ in what they do, or have no interval."""
+    recorded_s = _recorded_s([*baseline, *other])
+    if recorded_s <= 0:
         return None
-    difference = Difference(baseline, other, first.start.metrics[TIME_METRIC])
+    difference = Difference(baseline, other, baseline[0].start.metrics[TIME_METRIC])
     ratio = difference.interval
     if ratio is None or difference.why_busy:
         return None
     share = difference.medians[0] * 1e-6 / recorded_s
-    free = first.facts.get("free_communication_saves")
-    most = share * free if isinstance(free, float) else None
-    shares = [share * (1 - times) for times in (ratio.value, ratio.high, ratio.low)]
-    value, low, high = (one if most is None else min(one, most) for one in shares)
-    return Saving(value, low, high, most)
+    value, low, high = (share * (1 - times) for times in (ratio.value, ratio.high, ratio.low))
+    free = [record.facts.get("free_communication_saves") for record in baseline]
+    bounds = [share * bound for bound in free if isinstance(bound, float)]
+    if not bounds:
+        return Saving(value, low, high)
+    most = median(bounds)
+    # What is above the bound is the error of either measurement.
+    return Saving(min(value, most), low, min(high, most), most) if low <= most else None
+
+
+def _recorded_s(replays: Sequence[Record]) -> float:
+    """The time of the program; 0 where they are no replays of its whole run that do the same: of
+    communication alone, or with messages of another length."""
+    first = replays[0]
+    are_alike = len({tuple(record.parameters.items()) for record in replays}) == 1
+    is_of_run = first.benchmark == _REPLAY and first.parameters.get("gaps") != _FREE
+    if not are_alike or not is_of_run or first.facts.get("bytes_scale", 1) != 1:
+        return 0.0
+    seconds = first.facts.get("recorded_s", 0.0)
+    return seconds if isinstance(seconds, float) else 0.0

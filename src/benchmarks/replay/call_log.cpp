@@ -50,6 +50,7 @@ void CallLog::start() { log_.start_s = SteadyClock::seconds(); }
 void CallLog::finish() {
   count_last_call();
   log_.end_s = is_full_ ? log_.calls.back().exit_s : SteadyClock::seconds();
+  drop_after(log_, log_.calls.size());  // a call for which there was no room
 }
 
 bool CallLog::has_room() {
@@ -57,8 +58,11 @@ bool CallLog::has_room() {
   return !is_full_;
 }
 
-void CallLog::entered(const Arguments& /*call*/) {
-  if (!has_room()) return;
+/// Tests without result that follow each other are one call.
+void CallLog::entered(const Arguments& call) {
+  const bool goes_on = &call == last_ && has_flag(call) && call.flag == 0;
+  last_ = &call;
+  if (goes_on || !has_room()) return;
   count_last_call();
   log_.calls.emplace_back();
   log_.calls.back().enter_s = SteadyClock::seconds();
@@ -122,9 +126,9 @@ void CallLog::add_messages(const Arguments& call, const CommunicatorEntry& commu
 }
 
 void CallLog::add_collective(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket) {
-  const std::uint64_t number = ++communicator.collectives;
   const auto action = action_of_collective(call, ticket.shape);
-  if (!action) return;
+  if (!action) return;  // nor do all ranks of the communicator count it
+  const std::uint64_t number = ++communicator.collectives;
   Operation operation{.action = *action,
                       .communicator = communicator.id,
                       .number = number,

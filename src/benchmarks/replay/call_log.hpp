@@ -59,7 +59,8 @@ class CallLog final : public Observer {
   std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>> sources_;  ///< by communicator, in the log
   std::map<CommunicatorName, double> seconds_in_;
   CommunicatorName communicator_ = nowhere;  ///< of the last call
-  std::size_t counted_ = 0;                  ///< calls that are in seconds_in_
+  const Arguments* last_ = nullptr;
+  std::size_t counted_ = 0;  ///< calls that are in seconds_in_
 
   static constexpr CommunicatorName nowhere{-1, 0};
 };

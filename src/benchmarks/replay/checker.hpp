@@ -25,6 +25,7 @@ class Checker final : public Observer {
  public:
   Checker(const Trace& trace, device::Stream& stream, const Program& program);
 
+  [[nodiscard]] bool needs_bytes() const override { return true; }
   /// What is sent is filled, what is received is cleared. Complete when it returns.
   Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes) override;
   void begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes) override;

@@ -21,8 +21,6 @@ class Region {
   ~Region() { MPI_Pcontrol(-1, "replay"); }
 };
 
-bool has_flag(const Arguments& call) { return call.function->roles.back() == Role::flag; }
-
 }  // namespace
 
 Executor::Executor(Run& run, const Trace& trace, Program& program, Gaps gaps)
@@ -85,6 +83,7 @@ void Executor::assign() {
   const auto& nodes = program_.nodes();
   for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
     Arguments* const call = program_.leaves()[node.leaf].call;
+    Run::heartbeat();
     if (call == nullptr) return;
     const bool makes_request = call->function->mode == Mode::nonblocking;
     if (call->function->pattern == Pattern::make_communicator) {

@@ -193,6 +193,9 @@ struct Function {
   const Call& activity;
 };
 
+/// Of a test or a probe that returns at once.
+inline bool has_flag(const Arguments& call) { return call.function->roles.back() == Role::flag; }
+
 /// Those that this MPI declares and that a replay executes.
 std::span<const Function> functions();
 /// nullptr: a replay does not execute it, or this MPI has no such function. Without its form for large counts it is

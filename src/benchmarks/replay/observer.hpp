@@ -42,6 +42,9 @@ class Observer {
   virtual void entered(const Arguments& /*call*/) {}
   virtual void left() {}
 
+  /// Whether the bytes of a message must stay until it is complete, also where the program has freed its request.
+  [[nodiscard]] virtual bool needs_bytes() const { return false; }
+
   /// Before a call that communicates, or makes a communicator or a persistent request.
   virtual Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape,
                        const Need& bytes) = 0;

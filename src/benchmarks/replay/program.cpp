@@ -230,6 +230,7 @@ void Program::place_buffers(const std::vector<TraceType>& types) {
     Need needed = need(*call, types, shape);
     // A transport may want what is in place in two buffers.
     if (!has_slot && call->send.in_place) needed.send = needed.receive;
+    if (!has_slot && call->receive.in_place) needed.receive = needed.send;
     buffers.send.bytes = std::max(buffers.send.bytes, needed.send);
     buffers.receive.bytes = std::max(buffers.receive.bytes, needed.receive);
   }

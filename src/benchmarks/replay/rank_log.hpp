@@ -1,6 +1,7 @@
 // When a rank was in which call of a replay, and what it did there: what wait states and the critical path follow from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -54,6 +55,11 @@ struct RankLog {
   std::vector<Operation> operations;  ///< in the order of their begins
   std::vector<std::int32_t> sources;  ///< of collectives of neighbors
 };
+
+/// Leaves the first `calls` calls, and what they begin.
+void drop_after(RankLog& log, std::size_t calls);
+/// Leaves what is before this time: a call that has begun ends there.
+void drop_after(RankLog& log, double time_s);
 
 /// A call of a rank.
 struct CallOf {

@@ -255,7 +255,7 @@ void Executor::some(const Arguments& call, std::uint64_t calls) {
 void Executor::free_request(const Arguments& call) {
   Slot* const own = slot(call.request);
   if (own == nullptr || own->handle == MPI_REQUEST_NULL) return;  // it has completed before
-  if (observer_ != nullptr && own->is_active) {
+  if (observer_ != nullptr && observer_->needs_bytes() && own->is_active) {
     own->freed = std::exchange(own->handle, MPI_REQUEST_NULL);
     own->is_active = false;
     return;

@@ -88,8 +88,12 @@ bool has_form_in_place(Kind kind) {
 
 bool is_in_place(const Arguments& call) { return call.send.in_place || call.receive.in_place; }
 
+bool has_root(Kind kind) { return kind == Kind::reduce || kind == Kind::gather || kind == Kind::scatter; }
+
+/// Of an operation with a root, only that one can be in place: the others have no buffer for it.
 Collective collective_of(const TransportCollectives::Agreed& agreed, const Arguments& call, const Shape& shape,
-                         bool in_place) {
+                         bool is_form_in_place) {
+  const bool in_place = is_form_in_place && (!has_root(agreed.operation) || shape.rank == agreed.root);
   Collective collective{
       .operation = agreed.operation,
       .shape = {.rank = shape.rank, .ranks = static_cast<int>(shape.size), .root = agreed.root, .count = agreed.count},

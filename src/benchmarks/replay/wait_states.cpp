@@ -48,18 +48,24 @@ class WaitStates {
     for (std::size_t i = 0; i < numbers.size();) {
       const std::uint32_t call = log.operations[numbers[i]].end;
       Begin last;
-      WaitState state = WaitState::late_receiver;
+      Begin last_receive;
+      WaitState state = WaitState::late_sender;
       for (; i < numbers.size() && log.operations[numbers[i]].end == call; ++i) {
         const Operation& own = log.operations[numbers[i]];
         const Begin begin = last_awaited(rank, numbers[i]);
         if (!begin.call || !can_wait(own, log.calls[call], begin.time_s)) continue;
-        // Of a rank that both sends and receives late, it is known that the receive has to await it.
-        const bool is_known = !is_send(own.action) && begin.time_s == last.time_s;
-        if (last.call && begin.time_s <= last.time_s && !is_known) continue;
-        last = begin;
-        state = state_of(own.action);
+        if (is_send(own.action)) {
+          last_receive.take_later(begin);
+        } else if (!last.call || begin.time_s > last.time_s) {
+          last = begin;
+          state = state_of(own.action);
+        }
       }
-      if (last.call) take(rank, call, last, state);
+      // Of a rank that comes late to an exchange it is known that the receive has to await its send. Only what is
+      // later is for its receive.
+      double until_s = log.calls[call].enter_s;
+      if (last.call) until_s = take(rank, call, until_s, last, state);
+      if (last_receive.call) take(rank, call, until_s, last_receive, WaitState::late_receiver);
     }
   }
 
@@ -68,12 +74,14 @@ class WaitStates {
     return own.action != Action::send || begin_s < call.exit_s;
   }
 
-  void take(std::size_t rank, std::uint32_t number, const Begin& last, WaitState state) {
-    const LoggedCall& call = logs_[rank].calls[number];
-    const double seconds = std::clamp(last.time_s, call.enter_s, call.exit_s) - call.enter_s;
-    waits_[rank].of_call[number] = seconds;
+  /// The time from `begin_s` on, in the call. Returns until when that is.
+  double take(std::size_t rank, std::uint32_t number, double begin_s, const Begin& last, WaitState state) {
+    const double end_s = std::clamp(last.time_s, begin_s, std::max(begin_s, logs_[rank].calls[number].exit_s));
+    const double seconds = end_s - begin_s;
+    waits_[rank].of_call[number] += seconds;
     waits_[rank].sums[static_cast<std::size_t>(state)] += seconds;
     waits_[static_cast<std::size_t>(last.call.rank)].caused_s += seconds;
+    return end_s;
   }
 
   const std::vector<RankLog>& logs_;

@@ -143,6 +143,22 @@ void add_critical_path(Run& run, const std::vector<RankLog>& logs, const Critica
   if (end_s > begin_s) run.fact(free_communication_saves, std::max(0.0, 1 - path.seconds / (end_s - begin_s)));
 }
 
+/// Where the log of one rank is full, those of the others end, too: what is later has nothing to be matched with.
+void cut(Run& run, std::vector<RankLog>& logs) {
+  const auto by_end = [](const RankLog& one, const RankLog& other) { return one.end_s < other.end_s; };
+  const double end_s = std::min_element(logs.begin(), logs.end(), by_end)->end_s;
+  const double whole_s = std::max_element(logs.begin(), logs.end(), by_end)->end_s;
+  double begin_s = end_s;
+  for (RankLog& log : logs) {
+    begin_s = std::min(begin_s, log.start_s);
+    drop_after(log, end_s);
+  }
+  run.report(
+      fmt::format("waiting is of the first {:.3g} s of at least {:.3g} s, in which one rank has made {} calls; the "
+                  "critical path is not known",
+                  end_s - begin_s, whole_s - begin_s, most_logged_calls / static_cast<std::size_t>(run.ranks())));
+}
+
 }  // namespace
 
 void add_waiting(Run& run, Executor& executor, const Program& program) {
@@ -162,21 +178,21 @@ void add_waiting(Run& run, Executor& executor, const Program& program) {
   clock.finish();
   convert(log.log(), clock);
   add_communicators(run, log);
-  const double cut_at = ranks.maximum(log.is_cut() ? static_cast<double>(log.log().calls.size()) : 0);
-  const auto logs = gathered_logs(ranks, log.log());
+  const bool is_cut = ranks.maximum(log.is_cut() ? 1 : 0) > 0;
+  auto logs = gathered_logs(ranks, log.log());
   if (logs.empty()) return;  // rank 0's record is written
+  if (is_cut) cut(run, logs);
   const Matching matching(logs);
   const auto waits = wait_states(logs, matching);
-  const CriticalPath path = critical_path(logs, matching);
   add_wait_states(run, logs, waits);
+  if (is_cut) return;
+  const CriticalPath path = critical_path(logs, matching);
   add_critical_path(run, logs, path);
   RankShares shares = rank_shares(logs, waits, path);
   run.series("waiting_over_time", std::move(shares.waiting));
   run.series("transfer_over_time", std::move(shares.transfer));
   run.series("critical_path_over_time", std::move(shares.path));
-  if (cut_at > 0) {
-    run.report(fmt::format("waiting and the critical path are of the first {:.0f} calls of each rank", cut_at));
-  } else if (const std::size_t unmatched = matching.unmatched(); unmatched > 0) {
+  if (const std::size_t unmatched = matching.unmatched(); unmatched > 0) {
     run.report(fmt::format("waiting for {} messages is not known: their other side is not in the trace", unmatched));
   }
 }

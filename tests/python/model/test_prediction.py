@@ -40,9 +40,13 @@ def test_it_is_said_in_one_line(other_us: float, text: str) -> None:
 def test_no_transport_saves_more_than_communication_for_free() -> None:
     text = "10.0% of the run would be saved (95%: 6.3 to 12.0); with communication for free 12%"
     assert str(predicted(0.9e6, free_communication_saves=0.12)) == text
-    result = predicted(0.9e6, free_communication_saves=0.05, recorded_s=0.5)
-    assert result is not None
-    assert result[:3] == pytest.approx((0.1, 0.1, 0.1))
+    assert predicted(0.9e6, free_communication_saves=0.05) is None  # they contradict each other
+
+
+def test_replays_that_do_not_do_the_same_predict_nothing() -> None:
+    mpi, _ = parsed(*map(with_samples, replays(1e6)))
+    other = parsed(*map(with_samples, replays(0.9e6, gaps="wall")))[1]
+    assert saving([mpi], [other]) is None
 
 
 def test_what_is_not_the_run_predicts_nothing() -> None:

@@ -226,10 +226,12 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
 
 def mostly_waiting(view: View, most: float, share: float) -> Seen:
     for group in view.groups:
-        for record in [record for record in group.records if "waiting_s" in record.facts]:
+        for record in [record for record in group.records if "critical_path_s" in record.facts]:
             time_of = {part.name: part.time_s for part in record.parts}
-            waiting, transfer = time_of.get("waiting", 0.0), time_of.get("transfer", 0.0)
-            part = waiting / ((waiting + transfer) or 1.0)
+            communication = time_of.get("waiting", 0.0) + time_of.get("transfer", 0.0)
+            # Other waiting is for slow transfers.
+            waiting = _number(record, "critical_path_s") - time_of.get("computation", 0.0)
+            part = waiting / (communication or 1.0)
             whole = waiting / (_number(record, "observed_s") or 1.0)
             if not record.measured or part < most or whole < share or is_disturbed(record):
                 continue
@@ -239,8 +241,7 @@ def mostly_waiting(view: View, most: float, share: float) -> Seen:
                 Evidence(place, (record,)),
                 Cost(waiting, whole, "rank"),
                 part=format_percent(part),
-                communication=waiting + transfer,
-                transfer=transfer,
+                communication=communication,
                 kinds=_kinds_of_waiting(record),
                 rank=max(range(len(awaited)), key=lambda rank: awaited[rank] or 0.0),
                 saved=format_percent(_number(record, "free_communication_saves")),

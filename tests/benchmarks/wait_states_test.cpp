@@ -99,8 +99,8 @@ TEST_F(WaitStatesOf, AnExchangeAreThoseForTheLateSenderFirst) {
   logs_.message(Action::send, 1, 0, logs_.call(1, 10, 10.5), 2);
   logs_.message(Action::receive, 1, 0, logs_.call(1, 12, 13), 1);
   find();
-  expect(0, WaitState::late_sender, 9);
-  expect(0, WaitState::late_receiver, 2);
+  EXPECT_NEAR(waits_[0].of(WaitState::late_sender), 0.009, exact);
+  EXPECT_NEAR(waits_[0].of(WaitState::late_receiver), 0.002, exact);
   EXPECT_NEAR(waits_[1].caused_s, 0.011, exact);
 }
 

@@ -84,7 +84,7 @@ class _Maker:
         self._nodes = dict(zip((rank.rank for rank in trace.ranks), listed))
         self._walks = {rank.rank: self._walk(rank) for rank in trace.ranks}
         self._meetings: dict[object, dict[int, _Arrival]] = {}
-        self._copies: dict[object, Communicator] = {}
+        self._duplicates: dict[object, Communicator] = {}
         self._sides: dict[tuple[int, int, int], list[_Arrival]] = {}
 
     def _walk(self, rank: Rank) -> _Walk:
@@ -117,7 +117,7 @@ class _Maker:
         key = (parent, order)
         if name.startswith(("MPI_Comm_dup", "MPI_Comm_idup")):  # nobody waits for an idup
             copy = Communicator(parent.groups, name, parent.dimensions)
-            return self._give([arrival], lambda _: self._copies.setdefault(key, copy))
+            return self._give([arrival], lambda _: self._duplicates.setdefault(key, copy))
         return self._meet(key, arrival, parent.ranks, self._of_all)
 
     def _meet(

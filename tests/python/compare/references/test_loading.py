@@ -55,6 +55,8 @@ def test_the_shipped_sources_are_there() -> None:
     assert set(NAMES) >= {
         *("dftfe-summit", "dftfe-crusher", "dftfe-frontier", "juliet", "cp2k-fft"),
         *("nekrs-crusher", "nekrs-kershaw"),
+        *("cscs-alps-mpich", "cscs-alps-nccl", "cscs-alps-openmpi", "eessi-olivia"),
+        *("mpich-aurora", "mpich-frontier", "mpich-perlmutter", "sarus-piz-daint"),
     }
     assert sorted(NAMES) == NAMES
 
@@ -103,6 +105,38 @@ def test_values_are_converted() -> None:
     assert values["time_ms", "best"] == pytest.approx(552.199)
     assert values["rank_GFLOPs", "best"] == pytest.approx(401.044)
     assert values["throughput_DOF_iter_per_s", "best"] == 1.88831e8
+
+
+@pytest.mark.parametrize(
+    ("name", "metric", "nodes", "size", "value"),
+    [
+        ("cscs-alps-openmpi", "bandwidth_GBps", 2, 4 << 20, 23.98954),
+        ("cscs-alps-openmpi", "bandwidth_GBps", 1, 4 << 20, 23.98944),
+        ("cscs-alps-openmpi", "time_us", 2, 1 << 20, 486.89),
+        ("cscs-alps-mpich", "bandwidth_GBps", 1, 4 << 20, 115.21494),
+        ("cscs-alps-mpich", "bandwidth_GBps", 2, 4 << 20, 23.97434),
+        ("cscs-alps-nccl", "bus_bandwidth_GBps", 2, 128 << 20, 122.57),
+        ("cscs-alps-nccl", "time_us", 2, 8, 17.93),
+        ("eessi-olivia", "latency_us", 2, 1, 2.38),
+        ("eessi-olivia", "bandwidth_GBps", 2, 4 << 20, 46.03577),
+        ("mpich-aurora", "time_us", 1, 2048, 17.74),
+        ("mpich-frontier", "bandwidth_GBps", 1, 65536, 20.88419),
+        ("mpich-perlmutter", "time_us", 16, 1 << 20, 6751.7),
+        ("sarus-piz-daint", "latency_us", 2, 1, 1.11),
+        ("sarus-piz-daint", "time_us", 2, 1 << 20, 733.93),
+    ],
+)
+def test_values_of_machines(name: str, metric: str, nodes: int, size: int, value: float) -> None:
+    """The first of each source, for which its document was read by hand."""
+    source = reference.find(name)
+    first, *_ = (
+        figure
+        for figure in source.figures
+        if (figure.metric, figure.nodes, figure.size) == (metric, nodes, size)
+    )
+    assert first.value == pytest.approx(value)
+    assert first.ranks and first.memory and first.transport, "its conditions"
+    assert re.search(r"read on\s+\d{4}-\d\d-\d\d", source.note, re.IGNORECASE)
 
 
 def example(language: str) -> str:

@@ -21,6 +21,8 @@ def nearby(*records: dict[str, Any]) -> list[Beside]:
 
 def test_a_latency_has_the_four_columns_of_its_size() -> None:
     pairs = nearby(device_latency(1024, median_us=9.78))
+    assert {pair.source.name for pair in pairs} == {"eessi-olivia", "juliet"}
+    pairs = [pair for pair in pairs if pair.source.name == "juliet"]
     assert [(pair.published.setup, pair.published.as_printed) for pair in pairs] == [
         ("GPUDirect RDMA and gdrcopy", "4.89"),
         ("GPUDirect RDMA only", "41.72"),
@@ -28,7 +30,6 @@ def test_a_latency_has_the_four_columns_of_its_size() -> None:
         ("no GDR optimization", "252.01"),
     ]
     assert pairs[0].ratio == pytest.approx(2)
-    assert {pair.source.name for pair in pairs} == {"juliet"}
 
 
 @pytest.mark.parametrize("other", cases("cases without published figures"))
@@ -58,7 +59,7 @@ def test_a_figure_stands_beside_the_closest_size_alone() -> None:
 
 def test_all_starts_of_a_size_have_it_beside_them() -> None:
     pairs = nearby(device_latency(), device_latency(time="2025-01-02T05:00:00Z", start="another"))
-    assert len(pairs) == 8
+    assert len(pairs) == 12
 
 
 def test_the_nearest_nodes_and_then_ranks_are_taken() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -10,8 +11,23 @@ from commlens.base.errors import Status
 from commlens.base.terminal import console, echo
 from commlens.cli import option
 from commlens.cli.group import CommandGroup
+from commlens.model.start import ranges_of
 
 _file = click.argument("file", type=option.path)
+
+
+def _ranks(text: str) -> set[int] | None:
+    if not re.fullmatch(r"\d{1,7}(-\d{1,7})?(,\d{1,7}(-\d{1,7})?)*", text, re.ASCII):
+        return None
+    return {rank for first, last in ranges_of(text) for rank in range(first, last + 1)} or None
+
+
+def _nanoseconds(text: str) -> int | None:
+    match = re.fullmatch(r"\d{1,9}(\.\d+)?", text, re.ASCII)
+    return round(float(text) * 1e9) if match else None
+
+
+_time = option.value(_nanoseconds, "write a time in seconds, as in 12.5")
 
 
 @click.group(cls=CommandGroup)
@@ -79,6 +95,55 @@ def export(file: Path, tit: Path | None, otf2: Path | None) -> None:
         echo(f"trace:    {listed}")
     if otf2 is not None:
         echo(f"trace:    {otf2_archive.export(content, otf2)}")
+
+
+@trace.command()
+@_file
+@click.argument("output", type=option.path)
+@click.option(
+    "--ranks",
+    metavar="LIST",
+    callback=option.value(_ranks, "write ranks, as in 0-3,8"),
+    help="The ranks that are kept, as in 0-3,8; they are numbered anew.  [default: all]",
+)
+@click.option(
+    "--from",
+    "begin",
+    metavar="SECONDS",
+    callback=_time,
+    default="0",
+    help="Where the part begins, after MPI_Init.",
+)
+@click.option(
+    "--to",
+    "end",
+    metavar="SECONDS",
+    callback=_time,
+    help="Where it ends.  [default: where the trace ends]",
+)
+def cut(file: Path, output: Path, ranks: set[int] | None, begin: int, end: int | None) -> None:
+    """Write a part of a trace as a trace: some of its ranks, or some of its time.
+
+    A message or a collective is kept with the calls of all its ranks, or not at all, so that a
+    replay of the part waits for nothing that is missing.
+
+    \b
+    Examples:
+      commlens trace cut program.clt step.clt --from 10 --to 12.5
+      commlens trace cut program.clt four.clt --ranks 0-3
+    """
+    from commlens.base import outputs
+    from commlens.profile.traces import container
+    from commlens.profile.traces.choice import Window
+    from commlens.profile.traces.collect import KIND
+    from commlens.profile.traces.cut import cut as part_of
+
+    if end is not None and end <= begin:
+        raise click.UsageError("--to must be later than --from")
+    outputs.check(output, KIND, "OUTPUT", [file])
+    part = part_of(container.read(file), ranks, Window(begin, end))
+    outputs.write(output, container.written(part), KIND, "OUTPUT")
+    echo(f"trace:    {output}")
 
 
 @trace.command()

@@ -48,6 +48,8 @@ class LinkedCall:
     call: Call
     begun: list[Communication]
     ended: list[Communication]
+    named: tuple[Communicator | None, ...]  # the communicators that it uses or frees
+    made: Communicator | None
 
 
 def linked_calls(trace: Trace) -> dict[int, list[LinkedCall]]:
@@ -59,6 +61,24 @@ def linked_calls(trace: Trace) -> dict[int, list[LinkedCall]]:
     }
     _match(walked)
     return walked
+
+
+def used_slots(trace: Trace, call: Call) -> tuple[int, ...]:
+    """Those of the requests that the call is given."""
+    letters, fields = call.letters, call.event.fields
+    return (fields[0],) if letters.startswith("q") else trace.array(fields[1])
+
+
+def ended_slots(trace: Trace, call: Call) -> list[int]:
+    """Those that the call starts, completes, frees or cancels."""
+    last, slots = call.event.fields[-1], used_slots(trace, call)
+    if call.letters.endswith("f"):
+        return [*slots] if last else []
+    if call.letters.endswith("i"):
+        return [slots[last]] if last >= 0 else []
+    if call.letters.endswith("I"):
+        return [slots[index] for index in trace.array(last)]
+    return [*slots]
 
 
 class _Walk:
@@ -78,7 +98,15 @@ class _Walk:
 
     def calls(self) -> Iterator[LinkedCall]:
         for call in calls_of(self._trace, self._rank):
-            yield LinkedCall(call, *self._link(call))
+            named = self._numbered(call, "cF")
+            begun, ended = self._link(call)
+            made = self._numbered(call, "C")
+            yield LinkedCall(call, begun, ended, named, made[0] if made else None)
+
+    def _numbered(self, call: Call, letters: str) -> tuple[Communicator | None, ...]:
+        """The communicators in the fields with these letters."""
+        fields = zip(call.letters, call.event.fields)
+        return tuple(self._known.get(value) for letter, value in fields if letter in letters)
 
     def _link(self, call: Call) -> tuple[list[Communication], list[Communication]]:
         letters, fields = call.letters, call.event.fields
@@ -128,7 +156,7 @@ class _Walk:
         return begun, []
 
     def _use_requests(self, call: Call) -> tuple[list[Communication], list[Communication]]:
-        slots = self._ended_slots(call)
+        slots = ended_slots(self._trace, call)
         if call.name in ("MPI_Start", "MPI_Startall"):
             begun = []
             for slot in slots:
@@ -143,23 +171,6 @@ class _Walk:
         if call.name == "MPI_Request_free":
             self._persistent.pop(slots[0], None)
         return [], [own for slot in slots for own in self._slots.pop(slot, [])]
-
-    def _ended_slots(self, call: Call) -> list[int]:
-        """Those that the call starts, completes, frees or cancels."""
-        letters, fields = call.letters, call.event.fields
-        if letters.startswith("q"):
-            return [] if letters.endswith("f") and not fields[-1] else [fields[0]]
-        slots = self._array(fields[1])
-        if letters.endswith("f"):
-            return [*slots] if fields[-1] else []
-        if letters.endswith("i"):
-            return [slots[fields[-1]]] if fields[-1] >= 0 else []
-        if letters.endswith("I"):
-            return [slots[index] for index in self._array(fields[-1])]
-        return [*slots]
-
-    def _array(self, number: int) -> tuple[int, ...]:
-        return self._trace.arrays[number] if number >= 0 else ()
 
     def _communications(self, call: Call) -> Iterator[Communication]:
         letters, fields = call.letters, call.event.fields
@@ -189,7 +200,9 @@ class _Walk:
         else:
             both = (sizes.of(0),) * 2 if "n" in letters else (0, 0)
         is_receive = "recv" in call.name.lower() or "M" in letters
-        if ("probe" in call.name and "M" not in letters) or (letters[-1] == "f" and not fields[-1]):
+        if ("probe" in call.name.lower() and "M" not in letters) or (
+            letters[-1] == "f" and not fields[-1]
+        ):
             return
         if (not is_receive or "endrecv" in call.name) and ranks[0] != -1:
             yield operation("send", ranks[0], tags[0], both[0], 0)

@@ -11,7 +11,7 @@ from commlens.profile.traces.trace import Datatype, Event, Loop, Node, Rank, Tra
 Item = TypeVar("Item", bound=Hashable)
 
 
-class _Once(Generic[Item]):
+class Once(Generic[Item]):
     """A list that has each item once."""
 
     def __init__(self) -> None:
@@ -19,6 +19,7 @@ class _Once(Generic[Item]):
         self._numbers: dict[Item, int] = {}
 
     def number(self, item: Item) -> int:
+        """Its place in the list."""
         number = self._numbers.setdefault(item, len(self.items))
         if number == len(self.items):
             self.items.append(item)
@@ -57,11 +58,11 @@ class _Lists:
     """What all ranks have in common."""
 
     def __init__(self) -> None:
-        self.functions: _Once[str] = _Once()
-        self.types: _Once[Datatype] = _Once()
-        self.arrays: _Once[tuple[int, ...]] = _Once()
-        self.events: _Once[Event] = _Once()
-        self.bodies: _Once[tuple[Node, ...]] = _Once()
+        self.functions: Once[str] = Once()
+        self.types: Once[Datatype] = Once()
+        self.arrays: Once[tuple[int, ...]] = Once()
+        self.events: Once[Event] = Once()
+        self.bodies: Once[tuple[Node, ...]] = Once()
 
 
 class _Renumbered:

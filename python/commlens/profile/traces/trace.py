@@ -72,6 +72,10 @@ class Trace:
     bodies: list[tuple[Node, ...]] = field(default_factory=list)
     ranks: list[Rank] = field(default_factory=list)
 
+    def array(self, number: int) -> tuple[int, ...]:
+        """The array of a field; empty where that is not significant."""
+        return self.arrays[number] if number >= 0 else ()
+
 
 def leaves(body: tuple[Node, ...]) -> Iterator[int]:
     """The events of a body in their order, each place once."""

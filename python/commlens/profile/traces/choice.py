@@ -11,10 +11,10 @@ from commlens.base.text import ranges
 from commlens.profile.traces.communicators import Communicator
 from commlens.profile.traces.linked import Communication, LinkedCall
 from commlens.profile.traces.operations import (
-    Held,
+    CallUse,
     Making,
     Operations,
-    Step,
+    Pending,
     has_seen,
 )
 
@@ -54,7 +54,7 @@ class Choice:
         self._choose_makings()
         self._freed = self._freed_by_all()
 
-    def keeps(self, rank: int, step: Step) -> bool:
+    def keeps(self, rank: int, step: CallUse) -> bool:
         """Whether the call is in the part."""
         linked, call = step.linked, step.linked.call
         if step.part_of:
@@ -87,7 +87,7 @@ class Choice:
         fields = zip(call.letters, call.event.fields)
         return all(peers[f] in self._ranks for letter, f in fields if letter == "r" and f >= 0)
 
-    def _is_inside(self, held: Held) -> bool:
+    def _is_inside(self, held: Pending) -> bool:
         is_closed = not held.is_open or self._window.end is None
         return (
             held.rank in self._ranks

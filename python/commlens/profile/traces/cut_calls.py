@@ -11,7 +11,7 @@ from commlens.profile.traces.choice import Choice, Window
 from commlens.profile.traces.communicators import Communicator
 from commlens.profile.traces.fold import Folding
 from commlens.profile.traces.merge import Once
-from commlens.profile.traces.operations import Held, Operation, Step
+from commlens.profile.traces.operations import CallUse, Pending, Transfer
 from commlens.profile.traces.raw import RankTrace
 from commlens.profile.traces.trace import CallTimes, Event, Node, Trace
 
@@ -57,7 +57,7 @@ class CutRank:
         self._arrays: Once[tuple[int, ...]] = Once()
         self._events: Once[Event] = Once()
 
-    def trace(self, steps: Sequence[Step], window: Window) -> RankTrace:
+    def trace(self, steps: Sequence[CallUse], window: Window) -> RankTrace:
         """As if the rank had recorded no more."""
         body, times = self._folded(steps, window)
         nodes = self._trace.header.get("nodes")
@@ -84,7 +84,7 @@ class CutRank:
         )
 
     def _folded(
-        self, steps: Sequence[Step], window: Window
+        self, steps: Sequence[CallUse], window: Window
     ) -> tuple[tuple[Node, ...], list[CallTimes]]:
         """What is executed, and the times. A call takes the gaps of those before it that are not
         kept; what is before the window takes no time."""
@@ -102,7 +102,7 @@ class CutRank:
             gap = cpu = 0
         return folding.result()
 
-    def _event(self, step: Step) -> Event:
+    def _event(self, step: CallUse) -> Event:
         call = step.linked.call
         named, peers = iter(step.linked.named), iter(self._peers(step))
         fields = []
@@ -134,7 +134,7 @@ class CutRank:
             return value
         return self._communicators.free(own) if letter == "F" else self._communicators.of(own)
 
-    def _peers(self, step: Step) -> Iterator[int]:
+    def _peers(self, step: CallUse) -> Iterator[int]:
         """The ranks that the call names: -1, nobody, for the half of a send-receive that is not
         kept."""
         call, named = step.linked.call, step.linked.named
@@ -142,7 +142,7 @@ class CutRank:
         is_kept = [True] * len(values)
         if "endrecv" in call.name:
             parts = (
-                part for own in step.part_of if isinstance(own, Operation) for part in own.parts
+                part for own in step.part_of if isinstance(own, Transfer) for part in own.parts
             )
             kinds = {part.kind for part in parts if part in self._choice.communications}
             is_kept = ["send" in kinds, "receive" in kinds]
@@ -163,7 +163,7 @@ class CutRank:
         kept = tuple(self._new[own] for own in members if own in self._new)
         return self._arrays.number(kept) if value >= 0 else value
 
-    def _slot(self, letter: str, step: Step, value: int) -> int:
+    def _slot(self, letter: str, step: CallUse, value: int) -> int:
         """Of a request or a message that the call makes, or of a message that it receives."""
         if value < 0:
             return value
@@ -171,7 +171,7 @@ class CutRank:
             return self._messages.free(step.uses[0])
         return (self._slots if letter == "Q" else self._messages).take(step.part_of[0])
 
-    def _slots_used(self, letter: str, step: Step, value: int) -> int:
+    def _slots_used(self, letter: str, step: CallUse, value: int) -> int:
         """Of the requests that the call is given, or of those that it completes."""
         if letter == "q":
             return self._slots.of(step.uses[0])
@@ -182,15 +182,15 @@ class CutRank:
             return self._arrays.number(tuple(done))
         slots = [self._slots.of(own) for own in step.uses]
         if step.linked.call.name == "MPI_Startall":  # which takes no null requests
-            started = (own for own in step.part_of if isinstance(own, Operation) and own.is_kept)
+            started = (own for own in step.part_of if isinstance(own, Transfer) and own.is_kept)
             slots = [self._slots.of(own.persistent) for own in started]
         return self._arrays.number(tuple(slots))
 
-    def _completes(self, step: Step, held: Held | None) -> bool:
+    def _completes(self, step: CallUse, held: Pending | None) -> bool:
         kept = [own for own in step.ends if own.is_kept]
         return any(held in (own, getattr(own, "persistent", None)) for own in kept)
 
-    def _release(self, step: Step) -> None:
+    def _release(self, step: CallUse) -> None:
         """A request of a completed operation; a persistent one when it is freed."""
         for own in step.ends:
             self._slots.free(own)

@@ -14,7 +14,7 @@ from commlens.profile.traces.trace import Trace
 
 
 @dataclass(eq=False)
-class Held:
+class Pending:
     """What a request or a message stands for."""
 
     rank: int
@@ -25,15 +25,15 @@ class Held:
 
 
 @dataclass(eq=False)
-class Persistent(Held):
+class Persistent(Pending):
     """A persistent request, from the call that makes it."""
 
     key: object = None  # of a collective: the same one on its ranks
-    operations: list[Operation] = field(default_factory=list)
+    operations: list[Transfer] = field(default_factory=list)
 
 
 @dataclass(eq=False)
-class Operation(Held):
+class Transfer(Pending):
     """A communication, or both of a send-receive; none: to or from MPI_PROC_NULL."""
 
     parts: list[Communication] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Operation(Held):
 
 
 @dataclass(eq=False)
-class Arrival(Held):
+class Arrival(Pending):
     """A rank in a call that makes a communicator."""
 
     making: Making = field(default_factory=lambda: Making())
@@ -69,13 +69,15 @@ class Making:
 
 
 @dataclass
-class Step:
+class CallUse:
     """A call, and what it has to do with."""
 
     linked: LinkedCall
-    part_of: list[Held] = field(default_factory=list)
-    uses: list[Held | None] = field(default_factory=list)  # of each request; None: a null request
-    ends: list[Held] = field(default_factory=list)
+    part_of: list[Pending] = field(default_factory=list)
+    uses: list[Pending | None] = field(
+        default_factory=list
+    )  # of each request; None: a null request
+    ends: list[Pending] = field(default_factory=list)
     probed: Communication | None = None
 
 
@@ -83,13 +85,13 @@ class Step:
 class Operations:
     """Of a trace."""
 
-    steps: dict[int, list[Step]] = field(default_factory=dict)  # by rank
-    held: list[Held] = field(default_factory=list)
+    steps: dict[int, list[CallUse]] = field(default_factory=dict)  # by rank
+    held: list[Pending] = field(default_factory=list)
     makings: dict[object, Making] = field(default_factory=lambda: defaultdict(Making))
 
-    def transfers(self) -> Iterator[Operation]:
+    def transfers(self) -> Iterator[Transfer]:
         """What communicates."""
-        return (own for own in self.held if isinstance(own, Operation))
+        return (own for own in self.held if isinstance(own, Transfer))
 
     def persistent(self) -> Iterator[Persistent]:
         """The persistent requests."""
@@ -123,13 +125,13 @@ class _Walk:
         self._trace = trace
         self._rank = rank
         self._found = found
-        self._slots: dict[int, Held] = {}
-        self._active: dict[int, Operation] = {}  # started persistent ones, by their slots
-        self._messages: dict[int, Operation] = {}
+        self._slots: dict[int, Pending] = {}
+        self._active: dict[int, Transfer] = {}  # started persistent ones, by their slots
+        self._messages: dict[int, Transfer] = {}
         self._counts: Counter[object] = Counter()
 
-    def step(self, linked: LinkedCall) -> Step:
-        call, step = linked.call, Step(linked)
+    def step(self, linked: LinkedCall) -> CallUse:
+        call, step = linked.call, CallUse(linked)
         letters, fields = call.letters, call.event.fields
         if "C" in letters:
             self._make(step)
@@ -150,7 +152,7 @@ class _Walk:
         assert own is not None, "linked_calls has refused it"
         return own
 
-    def _hold(self, step: Step, held: Held) -> None:
+    def _hold(self, step: CallUse, held: Pending) -> None:
         """In the slot of the request that the call makes."""
         call = step.linked.call
         step.part_of.append(held)
@@ -161,7 +163,7 @@ class _Walk:
             held.is_open = not isinstance(held, Persistent)
         if isinstance(held, Persistent) and "t" not in call.letters:
             held.key = self._next(held.communicator, "init")
-        if isinstance(held, Operation) and "t" not in call.letters:
+        if isinstance(held, Transfer) and "t" not in call.letters:
             held.key = self._next(held.communicator, "")
 
     def _next(self, *key: object) -> object:
@@ -169,7 +171,7 @@ class _Walk:
         self._counts[key] += 1
         return *key, self._counts[key]
 
-    def _make(self, step: Step) -> None:
+    def _make(self, step: CallUse) -> None:
         linked = step.linked
         call, parent = linked.call, self._communicator(linked)
         fields = call.event.fields
@@ -187,9 +189,9 @@ class _Walk:
             making.bridge = linked.named[1]
         self._hold(step, arrival)
 
-    def _transfer(self, step: Step) -> None:
+    def _transfer(self, step: CallUse) -> None:
         linked = step.linked
-        own = Operation(self._rank, self._communicator(linked), [linked], parts=linked.begun)
+        own = Transfer(self._rank, self._communicator(linked), [linked], parts=linked.begun)
         if "M" in linked.call.letters:
             self._messages[linked.call.event.fields[3]] = own
             own.is_open = True
@@ -198,7 +200,7 @@ class _Walk:
         else:
             self._hold(step, own)
 
-    def _receive_matched(self, step: Step) -> None:
+    def _receive_matched(self, step: CallUse) -> None:
         linked = step.linked
         own = self._messages.pop(linked.call.event.fields[3], None)
         step.uses.append(own)
@@ -213,7 +215,7 @@ class _Walk:
         else:
             step.ends.append(own)
 
-    def _use_requests(self, step: Step) -> None:
+    def _use_requests(self, step: CallUse) -> None:
         call = step.linked.call
         step.uses = [self._slots.get(slot) for slot in used_slots(self._trace, call)]
         slots = ended_slots(self._trace, call)
@@ -228,13 +230,13 @@ class _Walk:
             step.ends += (own for slot in slots if (own := self._end(step.linked, slot, frees)))
             step.part_of += step.ends
 
-    def _start(self, step: Step, slots: list[int]) -> None:
+    def _start(self, step: CallUse, slots: list[int]) -> None:
         begun = iter(step.linked.begun)
         for slot in slots:
             persistent = self._slots.get(slot)
             if not isinstance(persistent, Persistent):
                 continue
-            own = Operation(self._rank, persistent.communicator, [step.linked], is_open=True)
+            own = Transfer(self._rank, persistent.communicator, [step.linked], is_open=True)
             own.parts = [next(begun) for _ in range(self._parts(persistent))]
             own.persistent = persistent
             if persistent.key is not None:
@@ -250,8 +252,8 @@ class _Walk:
         ranks = (f for letter, f in zip(call.letters, call.event.fields) if letter == "r")
         return 0 if "t" in call.letters and next(ranks) == -1 else 1
 
-    def _end(self, linked: LinkedCall, slot: int, frees: bool) -> Held | None:
-        own: Held | None = self._active.pop(slot, None)
+    def _end(self, linked: LinkedCall, slot: int, frees: bool) -> Pending | None:
+        own: Pending | None = self._active.pop(slot, None)
         if own is None and not isinstance(self._slots.get(slot), Persistent):
             own = self._slots.pop(slot, None)
         if frees:
@@ -262,7 +264,7 @@ class _Walk:
         return own
 
 
-def _find_probed(steps: list[Step]) -> None:
+def _find_probed(steps: list[CallUse]) -> None:
     """A probe sees the message that the next receive takes which fits."""
     later: dict[Communicator, list[Communication]] = defaultdict(list)  # the next one is the last
     for step in reversed(steps):

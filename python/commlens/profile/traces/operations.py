@@ -74,9 +74,7 @@ class CallUse:
 
     linked: LinkedCall
     part_of: list[Pending] = field(default_factory=list)
-    uses: list[Pending | None] = field(
-        default_factory=list
-    )  # of each request; None: a null request
+    uses: list[Pending | None] = field(default_factory=list)  # None: a null request
     ends: list[Pending] = field(default_factory=list)
     probed: Communication | None = None
 

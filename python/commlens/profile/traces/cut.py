@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from commlens.base.errors import CommlensError
-from commlens.base.text import format_count, ranges
+from commlens.base.text import ranges
 from commlens.profile.traces.choice import Choice, Window
 from commlens.profile.traces.cut_calls import CutRank
 from commlens.profile.traces.linked import LinkedCall, linked_calls
@@ -14,19 +14,11 @@ from commlens.profile.traces.merge import merged
 from commlens.profile.traces.operations import operations_of
 from commlens.profile.traces.trace import Trace
 
-_MOST_CALLS = 2_000_000  # of all ranks: about 2 KB each
-
 
 def cut(trace: Trace, ranks: Collection[int] | None, window: Window) -> Trace:
     """These ranks, or all, and this time of the trace. Raises CommlensError where nothing is left,
     or what is left cannot be replayed."""
     chosen = _chosen(trace, ranks)
-    calls = sum(times.count for rank in trace.ranks for times in rank.times)
-    if calls > _MOST_CALLS:
-        raise CommlensError(
-            f"the trace has {format_count(calls)} calls, and a cut holds each in memory: "
-            f"{format_count(_MOST_CALLS)} are the most; record a shorter run"
-        )
     walked = linked_calls(trace)
     found = operations_of(trace, walked)
     choice = Choice(found, frozenset(chosen), window)

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from itertools import count
 
 from commlens.base.errors import CommlensError
+from commlens.base.text import format_count
 from commlens.profile.traces.calls import Call, calls_of
 from commlens.profile.traces.communicators import Communicator, made_communicators, world
 from commlens.profile.traces.trace import Rank, Trace
 
 _ANY = -2  # MPI_ANY_SOURCE
 _ANY_TAG = -1
+_MOST_CALLS = 4_000_000  # of all ranks: some 800 bytes each
 
 
 @dataclass(eq=False)
@@ -53,7 +55,14 @@ class LinkedCall:
 
 
 def linked_calls(trace: Trace) -> dict[int, list[LinkedCall]]:
-    """Of each rank; sends and receives know each other."""
+    """Of each rank; sends and receives know each other. Raises CommlensError for too many: all are
+    in memory at once."""
+    calls = sum(times.count for rank in trace.ranks for times in rank.times)
+    if calls > _MOST_CALLS:
+        raise CommlensError(
+            f"the trace has {format_count(calls)} calls, of which each is held in memory:"
+            f" {format_count(_MOST_CALLS)} are the most; record a shorter run"
+        )
     whole = world(trace)
     made = made_communicators(trace, whole)
     walked = {

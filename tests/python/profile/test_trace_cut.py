@@ -142,9 +142,7 @@ def test_too_many_calls_are_refused() -> None:
     trace = small()
     times = [type(own)(2_000_000, *[1] * 5, 2_000_000) for own in trace.ranks[0].times]
     trace.ranks = [Rank(0, 0, times), Rank(1, 1, times)]
-    with pytest.raises(
-        CommlensError, match="the trace has 16,000,000 calls.*4,000,000 are the most"
-    ):
+    with pytest.raises(CommlensError, match=r"16,000,000 calls.*4,000,000 are the most"):
         cut(trace, None, Window())
 
 

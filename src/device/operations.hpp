@@ -1,9 +1,21 @@
 // Operations that combine two values, on the host and in kernels.
 #pragma once
 
+#include <type_traits>
+
 #include "device/function.hpp"
 
 namespace commlens::device {
+
+/// Integers that do not fit wrap around, as in MPI and NCCL: signed ones of C++ must not.
+template <class T>
+COMMLENS_FUNCTION auto wrapping(T value) {
+  if constexpr (std::is_integral_v<T>) {
+    return static_cast<std::make_unsigned_t<T>>(value);
+  } else {
+    return value;
+  }
+}
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): function objects that differ in one expression
 #define COMMLENS_OPERATION(Name, expression)         \
@@ -15,8 +27,8 @@ namespace commlens::device {
   }
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
-COMMLENS_OPERATION(Sum, a + b);
-COMMLENS_OPERATION(Product, a* b);
+COMMLENS_OPERATION(Sum, wrapping(a) + wrapping(b));
+COMMLENS_OPERATION(Product, wrapping(a) * wrapping(b));
 COMMLENS_OPERATION(Minimum, b < a ? b : a);
 COMMLENS_OPERATION(Maximum, a < b ? b : a);
 // Of integers.

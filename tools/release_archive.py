@@ -54,7 +54,7 @@ def add_sources(folder: Path) -> None:
 
 
 def add_vendored(folder: Path) -> None:
-    build = ROOT / "build" / "archive"
+    build = folder.parent / "build"  # its own: two may run at once
     run("cmake", "-S", ROOT, "-B", build, "-DCOMMLENS_TESTS=OFF", "-DCOMMLENS_GPU=none")
     run("cmake", "--install", build, "--component", "vendor", "--prefix", folder / "vendor")
     for name in VENDORED:

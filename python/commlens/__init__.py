@@ -1,21 +1,21 @@
 """commlens: measures what communication costs, and shows what the hardware can give.
 
-docs/python.md says what programs may call. Each name is imported when it is first used: the command
-line starts in a tenth of the time that all of them take. Their types are in __init__.pyi.
+The API is documented in docs/python.md. Each name is imported on first use, so that the command
+line starts quickly. Their types are in __init__.pyi.
 """
 
-from importlib import import_module
+from pkgutil import resolve_name
 
 __version__ = "0.1.0"
 
 _PLACES = {
-    "CommlensError": "commlens.base.errors",
-    "Record": "commlens.model",
-    "Records": "commlens.api.records",
-    "RunError": "commlens.api.running",
-    "history": "commlens.api.history",  # the module itself
-    "read": "commlens.api.records",
-    "run": "commlens.api.running",
+    "CommlensError": "commlens.base.errors:CommlensError",
+    "Record": "commlens.model:Record",
+    "Records": "commlens.api.records:Records",
+    "RunError": "commlens.api.running:RunError",
+    "history": "commlens.api.history",
+    "read": "commlens.api.records:read",
+    "run": "commlens.api.running:run",
 }
 __all__ = ["__version__", *_PLACES]
 
@@ -23,8 +23,7 @@ __all__ = ["__version__", *_PLACES]
 def __getattr__(name: str) -> object:
     if name not in _PLACES:
         raise AttributeError(f"module 'commlens' has no attribute '{name}'")
-    module = import_module(_PLACES[name])
-    return getattr(module, name, module)
+    return resolve_name(_PLACES[name])
 
 
 def __dir__() -> list[str]:

@@ -98,7 +98,7 @@ class Stream {
 
   /// Returns once everything in the queue is complete.
   virtual void wait() = 0;
-  /// Whether everything in the queue is complete: to do something else until it is. A stream of the host waits for it.
+  /// Whether everything in the queue is complete; returns at once on a GPU. A stream of the host waits first.
   [[nodiscard]] virtual bool complete() {
     wait();
     return true;

@@ -7,7 +7,8 @@
 
 namespace commlens::device {
 
-/// Integers that do not fit wrap around, as in MPI and NCCL: signed ones of C++ must not.
+/// Sums and products of integers wrap around, as in MPI and NCCL. C++ leaves that undefined for signed integers: they
+/// are computed as unsigned ones.
 template <class T>
 COMMLENS_FUNCTION auto wrapping(T value) {
   if constexpr (std::is_integral_v<T>) {

@@ -97,7 +97,7 @@ class Run {
   /// What several cases of a start share, such as a mesh: made by the first that asks for this type.
   template <class T>
   T& retain(const std::function<std::unique_ptr<T>()>& make);
-  /// Whether the user wants to know what an operation consists of, which takes operations beside the samples.
+  /// Whether parts of an operation are measured, too (not with --no-parts).
   [[nodiscard]] bool in_parts() const { return resources_.settings.parts; }
   [[nodiscard]] double mpi_init_s() const { return resources_.mpi_init_s; }
   /// Waits for the run's stream, and then for the other ranks.

@@ -79,8 +79,8 @@ class Group {
   bool open_ = true;
 };
 
-/// Enqueued on a stream of its own between start() and finish(), which is made when it is first needed: a replay has
-/// many operations, and only run().
+/// Enqueued on a stream of its own between start() and finish(). The first start() makes it: many operations are only
+/// run().
 class CclExchange : public Exchange {
  public:
   CclExchange(ncclComm_t communicator, device::Device& device) : communicator_(communicator), device_(device) {}

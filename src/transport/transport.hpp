@@ -123,9 +123,9 @@ class Transport {
   virtual std::unique_ptr<Exchange> collective(const Collective& collective, CallMode mode);
   /// Later work on the stream starts after the earlier work on the streams of all ranks is complete.
   virtual void barrier(device::Stream& stream) = 0;
-  /// What an operation does while it waits for other ranks in the thread that calls it: whoever uses MPI beside the
-  /// transport has messages there that must proceed. Also of the transports that are split from this one afterwards.
-  /// Nothing to do where operations are only queued, or are MPI's.
+  /// Sets a function that operations call while they wait for other ranks in the caller's thread, so that MPI's
+  /// messages make progress. Transports that are split from this one afterwards have it, too. Without effect where
+  /// operations are only queued, or are MPI's.
   virtual void while_waiting(const std::function<void()>& /*work*/) {}
   /// Whether operations are only queued: the host never waits, so that they can be part of a device::Graph. The same on
   /// all ranks.

@@ -167,9 +167,11 @@ TEST_F(Replay, OfTopologies) {
     });
   });
   if (ranks_ == 1) GTEST_SKIP() << "a graph with edges to oneself";
-  const Outcome outcome = replayed();
-  EXPECT_EQ(outcome.reason(), "");
-  EXPECT_EQ(outcome.exit, Exit::ok);
+  for (const char* transport : {"mpi", "staged"}) {
+    const Outcome outcome = replayed("", transport);
+    EXPECT_EQ(outcome.reason(), "");
+    EXPECT_EQ(outcome.exit, Exit::ok);
+  }
 }
 
 TEST_F(Replay, OfIntercommunicators) {

@@ -82,6 +82,8 @@ TEST_F(Replay, OfRootsInPlaceNowAndThen) {
   expect_right();
   EXPECT_EQ(unchecked_, 0);
   EXPECT_EQ(share_of_calls_, 1);
+  // MPI has none of them, in no form.
+  EXPECT_EQ(replayed("", "peer").record.value("calls", Json::object()), Json::object());
 }
 
 /// As the profiler records it: what is significant at the root alone is nothing on the other ranks. The blocks are

@@ -2,11 +2,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "benchmarks/replay/blocks.hpp"
+#include "benchmarks/replay/function.hpp"
 #include "benchmarks/replay/program.hpp"
 #include "benchmarks/replay/trace.hpp"
 #include "trace_writer.hpp"
@@ -86,6 +91,27 @@ TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {
   EXPECT_EQ(program.slot(1).send.bytes, 3 * 800 + 24);
   EXPECT_EQ(program.scratch().send.bytes, 11 * 8);
   EXPECT_EQ(program.scratch().receive.bytes, 11 * 8);
+}
+
+TEST(TraceFile, TypesHavePieces) {
+  const Pieces pieces = pieces_of({.size = 25, .extent = 100, .pieces = 4});
+  EXPECT_EQ(pieces.count, 4U);
+  EXPECT_EQ(pieces.bytes, 7U);
+  EXPECT_EQ(pieces.last_bytes, 4U);
+  EXPECT_EQ(pieces.stride, 32U);
+  EXPECT_EQ(pieces.span(), 100U);
+}
+
+TEST(Blocks, OfNeighborsBeyondABorderAreNotReceived) {
+  std::array<std::byte, 32> data{};
+  Arguments call;
+  call.function = find_function("MPI_Neighbor_alltoall");
+  call.receive = {.is_used = true, .count = 1, .type_number = 0, .data = data.data()};
+  const Shape shape{.in_degree = 4, .out_degree = 4, .rank = 0, .missing = 0b0010};
+  std::vector<std::pair<std::ptrdiff_t, std::size_t>> ranges;
+  for_each_received(call, shape, {{.name = "MPI_DOUBLE", .size = 8, .extent = 8}}, {},
+                    [&](std::byte* begin, std::size_t bytes) { ranges.emplace_back(begin - data.data(), bytes); });
+  EXPECT_EQ(ranges, (decltype(ranges){{0, 8}, {16, 16}}));
 }
 
 TEST(TraceFile, ChecksumIsThatOfZlib) { EXPECT_EQ(crc32("123456789"), 0xCBF43926U); }

@@ -107,9 +107,9 @@ TEST_F(WaitStatesOf, AnExchangeAreThoseForTheLateSenderFirst) {
 TEST(RankLogs, EndWhereTheyAreCut) {
   RankLog log{.end_s = 9, .calls = {{1, 2}, {3, 5}, {6, 8}}};
   log.operations = {{.begin = 0, .end = 2}, {.begin = 1, .end = 1}, {.begin = 2, .end = 2}, {.begin = 3}};
-  drop_after(log, log.calls.size());
+  keep_calls(log, log.calls.size());
   EXPECT_EQ(log.operations.size(), 3U);
-  drop_after(log, 4.0);
+  keep_until(log, 4.0);
   EXPECT_EQ(log.calls.size(), 2U);
   EXPECT_EQ(log.calls.back().exit_s, 4);
   EXPECT_EQ(log.end_s, 4);
@@ -252,11 +252,15 @@ TEST_F(WaitStatesOfACollective, FromARootAreOfThoseBeforeIt) {
   expect_none(2);
 }
 
-TEST_F(WaitStatesOfACollective, ThatScansAreForRanksBefore) {
-  enter(Action::scan, 0);
+TEST_F(WaitStatesOf, AScanAreForRanksBefore) {
+  const double enter_ms[]{9, 1, 4};
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    logs_.collective(Action::scan, rank, logs_.call(rank, enter_ms[rank], 12), 0);
+  }
+  find();
   expect_none(0);
-  expect_none(1);
-  expect_none(2);
+  expect(1, WaitState::late_collective, 8);
+  expect(2, WaitState::late_collective, 5);
 }
 
 TEST_F(WaitStatesOf, AScanInTheOrderOfItsCommunicator) {

@@ -62,15 +62,18 @@ def run(
     )  # fmt: skip
     of_site = sites.load(site) if site else None
     keeps = keep or (of_site is not None and of_site.keep)
-    settings = Settings(launcher, Path(out), silent=True, tables_follow=True)
+    settings = Settings(launcher, Path(out), silent=True)
     with signals_restored():
         ran = run_jobs(benchmarks, given, settings, of_site=of_site, keeps=keeps)
     assert ran is not None, "it is no dry run"
+    records = Records.of(ran.records, " ".join(benchmarks))
     if keeps and ran.records:
-        keep_records(ran, of_site)
+        try:
+            keep_records(ran, of_site)
+        except CommlensError as error:
+            raise RunError(str(error), Status.FAILED, records) from error
     if ran.interruption:
         raise KeyboardInterrupt
-    records = Records.of(ran.records, " ".join(benchmarks))
     if check and ran.status != Status.OK:
         reasons = dict.fromkeys(result.reason for result in ran.results if result.reason)
         wrong = (record.validation.message for record in ran.records if record.status == "failed")

@@ -5,7 +5,7 @@ The native program writes bytes, percentages and numbers alike (`src/base/format
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _BYTES = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("us", 1e-6))  # in seconds
@@ -136,12 +136,17 @@ def memory_name(memory: str) -> str:
 def ranges(numbers: Iterable[int]) -> str:
     """`0-3,8`"""
     spans: list[list[int]] = []
-    for number in numbers:
+    for number in sorted(numbers):
         if spans and number == spans[-1][1] + 1:
             spans[-1][1] = number
         else:
             spans.append([number, number])
     return ",".join(f"{first}-{last}" if last > first else f"{first}" for first, last in spans)
+
+
+def enumerated(words: Sequence[str], last: str = "and") -> str:
+    """`one`, `one and two`, `one, two and three`"""
+    return f" {last} ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def plural(count: int, noun: str) -> str:

@@ -16,9 +16,9 @@ from commlens.cli.group import COMPLETES, CommandGroup
 
 _HELP_OPTIONS = {"help_option_names": ["--help", "-h"]}
 _COMMANDS = {  # the module and the name in it, and what the list of commands says
-    "build": ("build.build", "Build the native program for the MPI at hand."),
+    "build": ("build.build", "Build the native program with this machine's MPI library."),
     "compare": ("compare.compare", "Say what is faster, slower or the same."),
-    "completion": ("completion.completion", "Print the script of completion for a shell."),
+    "completion": ("completion.completion", "Print the completion script of a shell."),
     "doctor": ("doctor.doctor", "Look for what makes communication slow or wrong."),
     "history": ("history.history", "Keep records over time; say what has become slower, and why."),
     "job": ("sites.job", "Print the batch script of a job on a site."),

@@ -29,13 +29,13 @@ _MOST_JOBS = 1024
     "--prefix", type=option.path, metavar="FOLDER",
     help="Install bin/ and lib/ here, not within the package.",
 )  # fmt: skip
-@option.number("--jobs", "Compilers at the same time.  [default: one per core]", _MOST_JOBS)
+@option.number("--jobs", "Number of parallel compile jobs.  [default: one per core]", _MOST_JOBS)
 def build(mpi: Path | None, gpu: str, prefix: Path | None, jobs: int | None) -> None:
-    """Build the native program and the profiling library for the MPI at hand.
+    """Build the native program and the profiling library with this machine's MPI library.
 
-    A wheel of commlens has their sources and no compiled parts: shows, plots, comparisons, reports
-    and jobs need none. Building takes a C++20 compiler, CMake, MPI, a BLAS and FFTW. After an
-    upgrade of commlens or of MPI, build again.
+    A wheel of commlens contains their sources and nothing compiled; show, plot, compare, report and
+    job work without them. A build requires a C++20 compiler, CMake, MPI, a BLAS and FFTW. Build
+    again after an upgrade of commlens or of MPI.
 
     \b
     Examples:
@@ -43,10 +43,7 @@ def build(mpi: Path | None, gpu: str, prefix: Path | None, jobs: int | None) -> 
       commlens build --mpi /opt/openmpi-5 --gpu cuda
       commlens build --prefix /shared/commlens
     """
-    options = BuildOptions(mpi, gpu, jobs=jobs or 0)
-    if prefix is not None:
-        options = BuildOptions(mpi, gpu, prefix, jobs or 0)
-    built = build_native(options)
+    built = build_native(BuildOptions(mpi, gpu, prefix, jobs or 0))
     about = built.native.about
     gpus = f", {plural(about.gpus, 'GPU')} here" if about.backend != "host" else ""
     echo(f"built:    {built.native.path} (commlens {about.version}, {about.mpi}, backend"

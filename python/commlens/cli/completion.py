@@ -21,8 +21,8 @@ _LISTED = re.compile(r"(?:\(|: )([\w-]+(?:, [\w-]+)+)\)?(?: \(|$)")  # its value
 @click.command()
 @click.argument("shell", metavar="SHELL")
 def completion(shell: str) -> None:
-    """Print the script with which SHELL (bash, zsh or fish) completes commands, benchmarks, suites,
-    sites, options and their values.
+    """Print the completion script of SHELL (bash, zsh or fish): it completes commands, benchmarks,
+    suites, sites, options and their values.
 
     \b
     Examples:

@@ -118,7 +118,7 @@ def add_(paths: tuple[Path, ...], store: Path | None, machine: str) -> None:
 def _judged(store: Path | None, **chosen: Any) -> list[Trend]:
     with without_collections(), telling() as tell:
         kept = _opened(store)
-        tell("looking at each case")
+        tell("comparing the launches of each case")
         return kept.trends(**_given(chosen))
 
 

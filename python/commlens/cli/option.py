@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from commlens.base.errors import CommlensError
-from commlens.base.text import shown, whole_number
+from commlens.base.text import enumerated, shown, whole_number
 from commlens.jobs.launchers import CHOICES
 from commlens.jobs.spec import MOST_RANKS, JobSpec, Options, parse_environment
 
@@ -72,7 +72,7 @@ duration = value(_seconds, "write a time, as in 90s, 10m or 2h")
 
 def word(words: Sequence[str]) -> Callback:
     """A callback for one of several words."""
-    fix = f"write {', '.join(words[:-1])} or {words[-1]}"
+    fix = f"write {enumerated(words, 'or')}"
     return value(lambda text: text if text in words else None, fix, words)
 
 

@@ -19,10 +19,10 @@ def replay(file: Path, words: tuple[str, ...]) -> None:
     measure how long they take. The program itself is not needed.
 
     It is the benchmark `replay` of `commlens run`, whose options this command takes, too: --env,
-    --launches, --launcher, --memory. --gaps says what is done between the calls: `cpu`, a busy loop
-    for the CPU time that the program used; `wall`, one for the wall time; `none`, nothing: then it
-    is communication alone. --transport says what carries the messages: `mpi`, `staged`, or `ccl`
-    and `peer` for collectives. `commlens run replay --help` lists the rest.
+    --launches, --launcher, --memory. --gaps selects what is executed between the calls: `cpu`, a
+    busy loop of the CPU time that the program used there; `wall`, one of the wall time; `none`,
+    nothing, which measures communication alone. --transport says what carries the messages: `mpi`,
+    `staged`, or `ccl` and `peer` for collectives. `commlens run replay --help` lists the rest.
 
     \b
     Examples:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from commlens.base.errors import Status
+from commlens.base.errors import CommlensError, Status
 from commlens.base.terminal import console, echo
 from commlens.cli import option
 from commlens.cli.group import CommandGroup
@@ -85,7 +85,7 @@ def export(file: Path, tit: Path | None, otf2: Path | None) -> None:
     from commlens.profile.traces import tit as simgrid
 
     if tit is None and otf2 is None:
-        raise click.UsageError("name a format: --tit FOLDER or --otf2 FOLDER")
+        raise CommlensError("export to what? write --tit FOLDER or --otf2 FOLDER")
     content = container.read(file)
     if tit is not None:
         actions = outputs.Kind("a trace for SimGrid", r"\A(\d+ init\n|/)")
@@ -139,7 +139,7 @@ def cut(file: Path, output: Path, ranks: set[int] | None, begin: int, end: int |
     from commlens.profile.traces.cut import cut as part_of
 
     if end is not None and end <= begin:
-        raise click.UsageError("--to must be later than --from")
+        raise CommlensError(f"--to {end * 1e-9:g}: write a time after --from {begin * 1e-9:g}")
     outputs.check(output, KIND, "OUTPUT", [file])
     part = part_of(container.read(file), ranks, Window(begin, end))
     outputs.write(output, container.written(part), KIND, "OUTPUT")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, NamedTuple, Optional, TypeVar
 
-from commlens.base.text import memory_name, plural
+from commlens.base.text import enumerated, memory_name, plural
 from commlens.findings.finding import NEAR, Cost, Evidence
 from commlens.model import TIME_METRIC, Group, Record, Start, difference, groups
 from commlens.model.interference import why_busy
@@ -313,5 +313,4 @@ def calls(functions: Iterable[Function]) -> str:
     most = 3
     if len(counts) > most:
         counts[most:] = [f"{len(counts) - most} more"]
-    listed = " and ".join(filter(None, (", ".join(counts[:-1]), counts[-1])))
-    return f"{listed} times per rank"
+    return f"{enumerated(counts)} times per rank"

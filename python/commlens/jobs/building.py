@@ -17,7 +17,7 @@ from pathlib import Path
 
 import commlens
 from commlens.base.errors import CommlensError, Status, reason
-from commlens.base.text import printable, shown
+from commlens.base.text import enumerated, printable, shown
 from commlens.jobs import process
 from commlens.jobs.native import PROGRAM, Native
 from commlens.jobs.progress import NewestRow
@@ -26,7 +26,7 @@ from commlens.jobs.remaining import time_left
 GPUS = ("none", "cuda", "hip")
 _PACKAGE = Path(__file__).resolve().parents[1]
 _ARCHIVE = "native.tar.gz"  # that of tools/wheel.py
-_NEEDED = "CMake 3.25 (pip install cmake)"
+_CMAKE = "CMake 3.25 (pip install cmake)"
 _COMPILER = "a C++20 compiler (Debian: g++; a cluster's module of GCC 11 or Clang 14; or CXX)"
 _MPI = "MPI (Debian: libopenmpi-dev; a cluster's module; or --mpi DIR)"
 # What CMake says where one of them is missing, and what brings it.
@@ -40,7 +40,7 @@ _CAUSES = {
         "FFTW 3 in double and single precision (Debian: libfftw3-dev; a cluster's module of FFTW"
         " or MKL; pip install mkl mkl-include)"
     ),
-    r"CMake 3\.\d+ or higher is required": _NEEDED,
+    r"CMake 3\.\d+ or higher is required": _CMAKE,
     r"(No CMAKE_CUDA_COMPILER|Failed to find nvcc|Could NOT find CUDA)": (
         "CUDA (a cluster's module of CUDA 12 or newer; or CUDACXX)"
     ),
@@ -64,7 +64,7 @@ class BuildOptions:
 
     mpi: Path | None = None  # the folder of an MPI, or its compiler mpicc
     gpu: str = "none"
-    prefix: Path = _PACKAGE
+    prefix: Path | None = None  # None: the package's folder
     jobs: int = 0  # compilers at once; 0: as many as cores
 
 
@@ -73,7 +73,8 @@ def build(options: BuildOptions, environment: Mapping[str, str] = os.environ) ->
     is compiled, and for what fails; a later call goes on where it was interrupted."""
     mpicc = _mpicc(options.mpi, environment)
     _check_tools(environment, mpicc)
-    _check_prefix(options.prefix)
+    prefix = (options.prefix or _PACKAGE).resolve()
+    _check_prefix(prefix)
     place = _place(options, mpicc, environment)
     log = _Log(place / "build.log", environment)
     with _sources(place) as sources:
@@ -92,13 +93,12 @@ def build(options: BuildOptions, environment: Mapping[str, str] = os.environ) ->
         )  # fmt: skip
         jobs = str(options.jobs or len(os.sched_getaffinity(0)))
         log.run("compiling", ["cmake", "--build", str(place / "build"), "--parallel", jobs])
-        prefix = str(options.prefix.resolve())
         install = ["cmake", "--install", str(place / "build"), "--component", "native"]
-        log.run("installing", [*install, "--prefix", prefix])
+        log.run("installing", [*install, "--prefix", str(prefix)])
     shutil.rmtree(place, ignore_errors=True)
-    native = Native(options.prefix.resolve() / "bin" / PROGRAM)
-    assert native.about, "it answers"
-    return Built(native, options.prefix.resolve() / "lib" / "commlens" / "libcommlens-profile.so")
+    native = Native(prefix / "bin" / PROGRAM)
+    _ = native.about  # raises CommlensError where it does not run
+    return Built(native, prefix / "lib" / "commlens" / "libcommlens-profile.so")
 
 
 def _mpicc(mpi: Path | None, environment: Mapping[str, str]) -> str | None:
@@ -124,7 +124,7 @@ def _check_tools(environment: Mapping[str, str], mpicc: str | None) -> None:
     if not has(*environment.get("CXX", "c++ g++ clang++").split()):
         missing.append(_COMPILER)
     if not has("cmake"):
-        missing.append(_NEEDED)
+        missing.append(_CMAKE)
     # Compilers that add MPI by themselves, as Cray's, are named in CXX.
     if not mpicc and not has("mpicc") and "CXX" not in environment:
         missing.append(_MPI)
@@ -133,8 +133,7 @@ def _check_tools(environment: Mapping[str, str], mpicc: str | None) -> None:
 
 
 def _lacks(missing: Sequence[str]) -> CommlensError:
-    words = " and ".join(filter(None, (", ".join(missing[:-1]), missing[-1])))
-    return CommlensError(f"building takes {words}, which this machine lacks")
+    return CommlensError(f"building takes {enumerated(missing)}, which this machine lacks")
 
 
 def _check_prefix(prefix: Path) -> None:
@@ -192,6 +191,7 @@ class _Log:
 
     def run(self, what: str, command: Sequence[str]) -> None:
         """Runs a tool. Raises CommlensError with the reason where it fails."""
+        self._rest = b""
         progress, began = NewestRow(), time.monotonic()
         progress.show([what])
         lines: list[str] = []
@@ -199,8 +199,8 @@ class _Log:
         def take(data: bytes) -> None:
             file.write(data)
             *whole, self._rest = (self._rest + data).split(b"\n")
-            lines.extend(line.decode("utf-8", "replace") for line in whole)
-            for line in lines[len(lines) - len(whole) :]:
+            for line in (each.decode("utf-8", "replace") for each in whole):
+                lines.append(line)
                 if match := _STEP.match(line):
                     done, total = int(match[1]), int(match[2] or 100)
                     left = time_left(done, total, time.monotonic() - began)
@@ -209,6 +209,7 @@ class _Log:
         with self._path.open("ab") as file, process.signals_listed() as requests:
             outcome = process.run(command, self._environment, take, take, requests)
         progress.clear()
+        lines.append(self._rest.decode("utf-8", "replace"))
         if outcome.interrupted or requests:
             number = outcome.interrupted or requests[0]
             raise CommlensError(

@@ -57,8 +57,8 @@ def saving(baseline: Sequence[Record], other: Sequence[Record]) -> Saving | None
         return None
     share = difference.medians[0] * 1e-6 / recorded_s
     value, low, high = (share * (1 - times) for times in (ratio.value, ratio.high, ratio.low))
-    free = [record.facts.get("free_communication_saves") for record in baseline]
-    bounds = [share * bound for bound in free if isinstance(bound, float)]
+    free = [record.number("free_communication_saves") for record in baseline]
+    bounds = [share * bound for bound in free if bound is not None]
     if not bounds:
         return Saving(value, low, high)
     most = median(bounds)
@@ -74,5 +74,4 @@ def _recorded_s(replays: Sequence[Record]) -> float:
     is_of_run = first.benchmark == _REPLAY and first.parameters.get("gaps") != _FREE
     if not are_alike or not is_of_run or first.facts.get("bytes_scale", 1) != 1:
         return 0.0
-    seconds = first.facts.get("recorded_s", 0.0)
-    return seconds if isinstance(seconds, float) else 0.0
+    return first.number("recorded_s") or 0.0

@@ -68,7 +68,7 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         left = collect(folder)
         recorded = profiles(words, left, status)
         file = _write(out, recorded) if recorded else None
-        traces = _traces(folder, left, options.trace) if options.trace else []
+        traces, traced = _traces(folder, left, options.trace) if options.trace else ([], Status.OK)
     if left.refused:
         say(
             f"the library was built for {library.mpi}, but the program runs {left.refused[0]}: "
@@ -78,19 +78,20 @@ def run(words: Sequence[str], out: Path, options: ProfileOptions = ProfileOption
         status = Status.USAGE
     elif not recorded:
         _explain_nothing(names[0], family, left)
-    if options.trace and not traces:
-        status = status or Status.FAILED
+    status = status or traced
     return ProfiledRun(status, recorded, file, traces)
 
 
-def _traces(folder: Path, left: Left, file: Path) -> list[Path]:
-    """Those that could be written, one for each job."""
+def _traces(folder: Path, left: Left, file: Path) -> tuple[list[Path], int]:
+    """Those that could be written, one for each job, and a status: FAILED where one could not be,
+    or there is none."""
     traces: list[Path] = []
     try:
         traces.extend(write_traces(folder, left, file))
     except CommlensError as error:
         say(str(error))
-    return traces
+        return traces, Status.FAILED
+    return traces, Status.OK if traces else Status.FAILED
 
 
 def _settings(library: Path, folder: Path, options: ProfileOptions) -> dict[str, str]:

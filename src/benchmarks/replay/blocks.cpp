@@ -141,17 +141,17 @@ void add_received_of_collective(Ranges& ranges, const Arguments& call, const Sha
   }
 }
 
-std::size_t message_bytes(const MPI_Status& status) {
+}  // namespace
+
+std::optional<MPI_Count> message_bytes(const MPI_Status& status) {
   int is_cancelled = 0;
   CALL_MPI(PMPI_Test_cancelled, &status, &is_cancelled);
-  if (is_cancelled != 0) return 0;
+  if (is_cancelled != 0) return std::nullopt;
   MPI_Count bytes = 0;
   MPI_Status own = status;  // SMPI's function wants one that may change
   CALL_MPI(PMPI_Get_elements_x, &own, MPI_BYTE, &bytes);
-  return static_cast<std::size_t>(std::max<MPI_Count>(bytes, 0));
+  return bytes;
 }
-
-}  // namespace
 
 Block block_of(const Side& side, std::int64_t number, const std::vector<TraceType>& types) {
   Block block;
@@ -199,7 +199,8 @@ void for_each_received(const Arguments& call, const Shape& shape, const std::vec
     add_received_of_collective(ranges, call, shape, need(call, types, shape));
   } else if (pattern == Pattern::mrecv || (receives_message(pattern) && call.source != MPI_PROC_NULL)) {
     Block block = block_of(call.receive, 0, types);
-    block.bytes = std::min(block.bytes, message_bytes(status));
+    block.bytes =
+        std::min(block.bytes, static_cast<std::size_t>(std::max<MPI_Count>(message_bytes(status).value_or(0), 0)));
     ranges.add(block);
   }
   ranges.finish();

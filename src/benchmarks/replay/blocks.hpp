@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "benchmarks/replay/contents.hpp"
@@ -17,6 +18,9 @@ namespace commlens::replay {
 
 /// The block with this number, of those that lie one after the other on that side.
 Block block_of(const Side& side, std::int64_t number, const std::vector<TraceType>& types);
+
+/// Of a message that was received; nothing: its receive was cancelled.
+std::optional<MPI_Count> message_bytes(const MPI_Status& status);
 
 using VisitRange = std::function<void(std::byte* begin, std::size_t bytes)>;
 

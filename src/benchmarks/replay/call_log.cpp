@@ -50,7 +50,7 @@ void CallLog::start() { log_.start_s = SteadyClock::seconds(); }
 void CallLog::finish() {
   count_last_call();
   log_.end_s = is_full_ ? log_.calls.back().exit_s : SteadyClock::seconds();
-  drop_after(log_, log_.calls.size());  // a call for which there was no room
+  keep_calls(log_, log_.calls.size());  // a call for which there was no room
 }
 
 bool CallLog::has_room() {

@@ -27,7 +27,7 @@ class CallLog final : public Observer {
   /// After the last call.
   void finish();
   [[nodiscard]] RankLog& log() { return log_; }
-  [[nodiscard]] bool is_cut() const { return is_full_; }
+  [[nodiscard]] bool is_full() const { return is_full_; }
   [[nodiscard]] const std::map<CommunicatorName, double>& seconds_in() const { return seconds_in_; }
 
   void entered(const Arguments& call) override;

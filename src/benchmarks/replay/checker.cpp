@@ -90,24 +90,20 @@ void Checker::end(const Arguments& call, const Ticket& ticket, const MPI_Status&
 }
 
 void Checker::end_message(const Arguments& call, const Ticket& ticket, const MPI_Status& status) {
-  int is_cancelled = 0;
-  CALL_MPI(PMPI_Test_cancelled, &status, &is_cancelled);
-  if (is_cancelled != 0) return;
+  const auto bytes = message_bytes(status);
+  if (!bytes) return;
   const Channel from = ticket.probed ? ticket.probed->from : Channel{ticket.id, status.MPI_SOURCE, status.MPI_TAG};
   const auto number = ticket.probed ? ticket.probed->number : order_.number(ticket.receive, from);
   if (!number || cancels_) {
     ++unchecked_;
     return;
   }
-  MPI_Count bytes = 0;
-  MPI_Status own = status;  // SMPI's function wants one that may change
-  CALL_MPI(PMPI_Get_elements_x, &own, MPI_BYTE, &bytes);
   Block received = block(call.receive, 0);
   const std::string text = fmt::format("the message from rank {} with tag {}", from.rank, from.tag);
-  if (bytes < 0 || static_cast<std::size_t>(bytes) > received.bytes) {
-    return note(call, text, fmt::format("it has {} bytes, where {} are awaited", bytes, received.bytes));
+  if (*bytes < 0 || static_cast<std::size_t>(*bytes) > received.bytes) {
+    return note(call, text, fmt::format("it has {} bytes, where {} are awaited", *bytes, received.bytes));
   }
-  received.bytes = static_cast<std::size_t>(bytes);
+  received.bytes = static_cast<std::size_t>(*bytes);
   compare(call, text, received,
           message_seed(ticket.id, from.rank, ticket.shape.rank, from.tag, *number, received.bytes));
 }

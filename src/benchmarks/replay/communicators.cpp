@@ -12,25 +12,17 @@
 namespace commlens::replay {
 namespace {
 
-/// Of a grid that may end in this dimension.
-void ask_for_neighbors(MPI_Comm handle, int dimension, Shape& shape) {
-  int before = MPI_PROC_NULL;
-  int after = MPI_PROC_NULL;
-  CALL_MPI(PMPI_Cart_shift, handle, dimension, 1, &before, &after);
-  if (dimension >= 32) return;
-  if (before == MPI_PROC_NULL) shape.missing |= std::uint64_t{1} << (2 * dimension);
-  if (after == MPI_PROC_NULL) shape.missing |= std::uint64_t{1} << (2 * dimension + 1);
-}
-
 void ask_for_degrees(MPI_Comm handle, Shape& shape) {
   int topology = MPI_UNDEFINED;
   CALL_MPI(PMPI_Topo_test, handle, &topology);
   int in = 0;
   int out = 0;
   if (topology == MPI_CART) {
-    CALL_MPI(PMPI_Cartdim_get, handle, &in);
-    for (int dimension = 0; dimension < in; ++dimension) ask_for_neighbors(handle, dimension, shape);
-    in = out = 2 * in;
+    const std::vector<int> neighbors = neighbors_in_grid(handle);
+    in = out = static_cast<int>(neighbors.size());
+    for (std::size_t i = 0; i < std::min<std::size_t>(neighbors.size(), 64); ++i) {
+      if (neighbors[i] == MPI_PROC_NULL) shape.missing |= std::uint64_t{1} << i;
+    }
   } else if (topology == MPI_GRAPH) {
     CALL_MPI(PMPI_Graph_neighbors_count, handle, shape.rank, &in);
     out = in;
@@ -70,6 +62,19 @@ std::uint64_t agreed(MPI_Comm inter, std::uint64_t mine) {
 }
 
 }  // namespace
+
+std::vector<int> neighbors_in_grid(MPI_Comm handle) {
+  std::vector<int> neighbors;
+  int dimensions = 0;
+  CALL_MPI(PMPI_Cartdim_get, handle, &dimensions);
+  for (int dimension = 0; dimension < dimensions; ++dimension) {
+    int before = MPI_PROC_NULL;
+    int after = MPI_PROC_NULL;
+    CALL_MPI(PMPI_Cart_shift, handle, dimension, 1, &before, &after);
+    neighbors.insert(neighbors.end(), {before, after});
+  }
+  return neighbors;
+}
 
 Communicators::Communicators(const transport::Communicator& world, std::size_t count)
     : parent_(world), entries_(std::max<std::size_t>(count, 2)) {}

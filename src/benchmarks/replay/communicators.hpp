@@ -25,6 +25,9 @@ struct CommunicatorEntry {
   std::uint64_t order = 0;        ///< in which it was made
 };
 
+/// The two neighbors in each dimension of a Cartesian communicator; MPI_PROC_NULL beyond a border.
+std::vector<int> neighbors_in_grid(MPI_Comm handle);
+
 class Communicators {
  public:
   /// `count` numbers. The ranks of `world` are those of the trace.

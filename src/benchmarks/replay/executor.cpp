@@ -128,14 +128,12 @@ Verdict Executor::validate() {
 }
 
 void Executor::execute_for(Observer& observer, bool has_gaps) {
-  const Totals measured = std::exchange(totals_, {.seconds_of = std::vector<double>(functions().size())});
   observer_ = &observer;
   has_gaps_ = has_gaps;
   execute_nodes();
   for (Slot& slot : slots_) finish_freed(slot);
   has_gaps_ = true;
   observer_ = nullptr;
-  totals_ = measured;
 }
 
 void Executor::execute_nodes() {
@@ -225,7 +223,7 @@ void Executor::transfer(Arguments& call) {
   set_places(call, bytes);
   if (collectives_) {
     if (const auto* const operation = collectives_->find(call, communicator)) {
-      return transfer_by_transport(call, communicator, *operation);
+      return transfer_by_transport(call, communicator, shape, bytes, *operation);
     }
   }
   Ticket ticket;
@@ -249,15 +247,15 @@ void Executor::transfer(Arguments& call) {
   if (observer_ != nullptr) observer_->end(call, ticket, status);
 }
 
-void Executor::transfer_by_transport(Arguments& call, CommunicatorEntry& communicator,
-                                     const TransportCollectives::Operation& operation) {
-  const Shape& shape = Communicators::shape(communicator);
+void Executor::transfer_by_transport(Arguments& call, CommunicatorEntry& communicator, const Shape& shape,
+                                     const Need& bytes, const TransportCollectives::Operation& operation) {
   Ticket ticket;
-  if (observer_ != nullptr) ticket = observer_->begin(call, communicator, shape, need(call, trace_.types, shape));
-  timed(call, [&] {
-    collectives_->run(call, shape, operation);
-    return MPI_SUCCESS;
-  });
+  if (observer_ != nullptr) ticket = observer_->begin(call, communicator, shape, bytes);
+  // Not timed(): it is no call of MPI.
+  if (observer_ != nullptr) observer_->entered(call);
+  add_time(call, [&] { collectives_->run(call, shape, operation); });
+  if (observer_ != nullptr) observer_->left();
+  totals_.calls += 1;
   totals_.bytes += static_cast<double>(counted_bytes(call, trace_.types, shape));
   if (observer_ != nullptr) observer_->end(call, ticket, {});
 }

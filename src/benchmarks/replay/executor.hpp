@@ -48,7 +48,7 @@ class Executor {
   void execute();
   /// Collective: the same without gaps; what is received is compared.
   Verdict validate();
-  /// Collective, once after prepare(): as execute(), but told to the observer, and in no totals.
+  /// Collective, once after prepare(): as execute(), but told to the observer.
   void execute_for(Observer& observer, bool has_gaps = true);
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
@@ -83,12 +83,12 @@ class Executor {
   /// Times `action`, a call of the function, and throws Error where MPI says that it failed.
   template <class Action>
   void timed(const Arguments& call, const Action& action);
-  /// Of `action`, which belongs to the call; within another one's time it is in that.
+  /// Adds the time of `action` to that of the call's function; nested, it is part of the outer one's.
   template <class Action>
   void add_time(const Arguments& call, const Action& action);
 
   void transfer(Arguments& call);
-  void transfer_by_transport(Arguments& call, CommunicatorEntry& communicator,
+  void transfer_by_transport(Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes,
                              const TransportCollectives::Operation& operation);
   void copy_out(const Arguments& call, const Shape& shape);
   void copy_in(const Arguments& call, const Shape& shape, const MPI_Status& status);

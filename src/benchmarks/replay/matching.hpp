@@ -47,8 +47,8 @@ class Matching {
 
   /// Whether the operation cannot complete before all members have begun it.
   [[nodiscard]] bool awaits_all(std::size_t rank, std::size_t number) const;
-  /// Calls `visit(member)` for each other whose begin the completion has to await, by what MPI says of it. A send has
-  /// to await its receive if it is synchronous; whether another one does is for MPI to decide.
+  /// Where not awaits_all(): calls `visit(member)` for each other whose begin the completion has to await, by what MPI
+  /// says of it. A send has to await its receive if it is synchronous; whether another one does is for MPI to decide.
   template <class Visit>
   void for_each_awaited(std::size_t rank, std::size_t number, const Visit& visit) const;
 
@@ -72,13 +72,19 @@ void Matching::for_each_awaited(std::size_t rank, std::size_t number, const Visi
     const Member* const member = member_of(group, other);
     if (member != nullptr) visit(*member);
   };
-  const bool is_all = awaits_all(rank, number);
-  if (mine.action == Action::root_to_all) return visit_rank(mine.peer);
-  if (mine.action == Action::all_to_root && !is_all) return;
-  for (std::uint32_t i = mine.sources_begin; i < mine.sources_end; ++i) visit_rank(log.sources[i]);
-  if (mine.action == Action::neighbors) return;
-  for (const Member& member : members(group)) {
-    if (is_all || awaits(mine, operation(member))) visit(member);
+  switch (mine.action) {
+    case Action::all_to_all:
+    case Action::all_to_root:
+      return;
+    case Action::root_to_all:
+      return visit_rank(mine.peer);
+    case Action::neighbors:
+      for (std::uint32_t i = mine.sources_begin; i < mine.sources_end; ++i) visit_rank(log.sources[i]);
+      return;
+    default:
+      for (const Member& member : members(group)) {
+        if (awaits(mine, operation(member))) visit(member);
+      }
   }
 }
 

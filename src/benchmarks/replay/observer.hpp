@@ -38,7 +38,7 @@ class Observer {
   Observer(Observer&&) = delete;
   virtual ~Observer() = default;
 
-  /// Around each call of MPI. What is left again took longer: its result is copied after it.
+  /// Before and after each call. left() again: a staged result was copied back, and the call ends only now.
   virtual void entered(const Arguments& /*call*/) {}
   virtual void left() {}
 

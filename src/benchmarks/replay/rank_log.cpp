@@ -4,7 +4,7 @@
 
 namespace commlens::replay {
 
-void drop_after(RankLog& log, std::size_t calls) {
+void keep_calls(RankLog& log, std::size_t calls) {
   log.calls.resize(std::min(calls, log.calls.size()));
   while (!log.operations.empty() && log.operations.back().begin >= log.calls.size()) log.operations.pop_back();
   for (Operation& own : log.operations) {
@@ -12,10 +12,10 @@ void drop_after(RankLog& log, std::size_t calls) {
   }
 }
 
-void drop_after(RankLog& log, double time_s) {
+void keep_until(RankLog& log, double time_s) {
   const auto after = std::partition_point(log.calls.begin(), log.calls.end(),
                                           [&](const LoggedCall& call) { return call.enter_s < time_s; });
-  drop_after(log, static_cast<std::size_t>(after - log.calls.begin()));
+  keep_calls(log, static_cast<std::size_t>(after - log.calls.begin()));
   if (!log.calls.empty()) log.calls.back().exit_s = std::min(log.calls.back().exit_s, time_s);
   log.end_s = std::min(log.end_s, time_s);
 }

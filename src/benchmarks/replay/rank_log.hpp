@@ -56,10 +56,10 @@ struct RankLog {
   std::vector<std::int32_t> sources;  ///< of collectives of neighbors
 };
 
-/// Leaves the first `calls` calls, and what they begin.
-void drop_after(RankLog& log, std::size_t calls);
-/// Leaves what is before this time: a call that has begun ends there.
-void drop_after(RankLog& log, double time_s);
+/// The first `calls` calls, and what they begin.
+void keep_calls(RankLog& log, std::size_t calls);
+/// What is before this time: a call that has begun ends there.
+void keep_until(RankLog& log, double time_s);
 
 /// A call of a rank.
 struct CallOf {

@@ -1,7 +1,6 @@
 // Executes the MPI calls of a program from its trace (docs/trace.md), on as many ranks and without the program.
 //
-// It has no ceiling: what bounds a program is the way in which its ranks wait for each other, not the rate of a link.
-// Its critical path is that bound.
+// No ceiling is measured: the bound of a replay is its critical path, not the bandwidth of a link.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -50,8 +49,8 @@ constexpr Fact transport_calls_share{"transport_calls_share", unit::none,
 constexpr Fact transport_bytes_share{"transport_bytes_share", unit::none,
                                      "the same of the bytes that collectives send, as `commlens profile` counts them"};
 
-/// Of the replays that are samples, on this rank. After them the harness makes others, in which a rank comes late, to
-/// find out about collectives: their rounds are not new.
+/// Of the replays that are samples, on this rank. Those that the harness adds to find out the algorithm of a collective
+/// repeat an earlier round, and are left out.
 class Samples {
  public:
   void begin(std::size_t round) {

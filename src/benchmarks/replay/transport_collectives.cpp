@@ -205,7 +205,7 @@ std::optional<TransportCollectives::Agreed> TransportCollectives::agreed(const A
 }
 
 void TransportCollectives::assign(const Arguments& call, const CommunicatorEntry& communicator, const Shape& shape) {
-  const auto stays = assigned(call, communicator, shape);
+  const auto stays = reason_to_stay(call, communicator, shape);
   const auto bytes = static_cast<double>(counted_bytes(call, trace_.types, shape));
   all_.calls += 1;
   all_.bytes += bytes;
@@ -217,8 +217,8 @@ void TransportCollectives::assign(const Arguments& call, const CommunicatorEntry
   assigned_.bytes += bytes;
 }
 
-std::optional<Stays> TransportCollectives::assigned(const Arguments& call, const CommunicatorEntry& communicator,
-                                                    const Shape& shape) {
+std::optional<Stays> TransportCollectives::reason_to_stay(const Arguments& call, const CommunicatorEntry& communicator,
+                                                          const Shape& shape) {
   if (call.function->mode != Mode::blocking) return Stays::does_not_block;
   if (shape.is_inter) return Stays::of_two_groups;
   if (is_neighbor(call.function->pattern)) return Stays::of_neighbors;

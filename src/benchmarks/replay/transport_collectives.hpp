@@ -43,7 +43,8 @@ ENUM_NAMES(Stays, {does_not_block, "non-blocking or persistent"}, {of_two_groups
 
 class TransportCollectives {
  public:
-  /// What all ranks of a collective give alike. Those with a count for each rank are all-to-alls, and have no count.
+  /// The arguments that MPI requires to be equal on all ranks. Collectives with a count for each rank are made of
+  /// messages: operation alltoallv, count 0.
   struct Agreed {
     transport::Operation operation = transport::Operation::barrier;
     std::size_t count = 0;
@@ -93,8 +94,8 @@ class TransportCollectives {
     double bytes = 0;
   };
 
-  [[nodiscard]] std::optional<Stays> assigned(const Arguments& call, const CommunicatorEntry& communicator,
-                                              const Shape& shape);
+  [[nodiscard]] std::optional<Stays> reason_to_stay(const Arguments& call, const CommunicatorEntry& communicator,
+                                                    const Shape& shape);
   Group& group_of(const CommunicatorEntry& communicator);
   [[nodiscard]] const Operation* make(Group& group, const Arguments& call, const Shape& shape);
   [[nodiscard]] std::optional<Agreed> agreed(const Arguments& call, const Shape& shape) const;

@@ -144,14 +144,14 @@ void add_critical_path(Run& run, const std::vector<RankLog>& logs, const Critica
 }
 
 /// Where the log of one rank is full, those of the others end, too: what is later has nothing to be matched with.
-void cut(Run& run, std::vector<RankLog>& logs) {
+void end_together(Run& run, std::vector<RankLog>& logs) {
   const auto by_end = [](const RankLog& one, const RankLog& other) { return one.end_s < other.end_s; };
   const double end_s = std::min_element(logs.begin(), logs.end(), by_end)->end_s;
   const double whole_s = std::max_element(logs.begin(), logs.end(), by_end)->end_s;
   double begin_s = end_s;
   for (RankLog& log : logs) {
     begin_s = std::min(begin_s, log.start_s);
-    drop_after(log, end_s);
+    keep_until(log, end_s);
   }
   run.report(
       fmt::format("waiting is of the first {:.3g} s of at least {:.3g} s, in which one rank has made {} calls; the "
@@ -178,14 +178,14 @@ void add_waiting(Run& run, Executor& executor, const Program& program) {
   clock.finish();
   convert(log.log(), clock);
   add_communicators(run, log);
-  const bool is_cut = ranks.maximum(log.is_cut() ? 1 : 0) > 0;
+  const bool is_full = ranks.maximum(log.is_full() ? 1 : 0) > 0;
   auto logs = gathered_logs(ranks, log.log());
   if (logs.empty()) return;  // rank 0's record is written
-  if (is_cut) cut(run, logs);
+  if (is_full) end_together(run, logs);
   const Matching matching(logs);
   const auto waits = wait_states(logs, matching);
   add_wait_states(run, logs, waits);
-  if (is_cut) return;
+  if (is_full) return;
   const CriticalPath path = critical_path(logs, matching);
   add_critical_path(run, logs, path);
   RankShares shares = rank_shares(logs, waits, path);

@@ -9,19 +9,6 @@
 namespace commlens::replay {
 namespace {
 
-std::vector<int> neighbors_in_grid(MPI_Comm handle) {
-  std::vector<int> neighbors;
-  int dimensions = 0;
-  CALL_MPI(PMPI_Cartdim_get, handle, &dimensions);
-  for (int dimension = 0; dimension < dimensions; ++dimension) {
-    int before = MPI_PROC_NULL;
-    int after = MPI_PROC_NULL;
-    CALL_MPI(PMPI_Cart_shift, handle, dimension, 1, &before, &after);
-    neighbors.insert(neighbors.end(), {before, after});
-  }
-  return neighbors;
-}
-
 std::vector<int> neighbors_of(MPI_Comm handle, const Shape& shape) {
   int topology = MPI_UNDEFINED;
   CALL_MPI(PMPI_Topo_test, handle, &topology);

@@ -119,15 +119,14 @@ std::int64_t pieces_of(MPI_Datatype type) {
       return of_block(contents.part(), contents.number(0));
     case MPI_COMBINER_VECTOR:
     case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
       return contents.number(0) * of_block(contents.part(), contents.number(1));
     case MPI_COMBINER_INDEXED:
     case MPI_COMBINER_HINDEXED:
       return of_blocks(contents, false);
     case MPI_COMBINER_STRUCT:
       return of_blocks(contents, true);
-    case MPI_COMBINER_INDEXED_BLOCK:
-    case MPI_COMBINER_HINDEXED_BLOCK:
-      return contents.number(0) * of_block(contents.part(), contents.number(1));
     case MPI_COMBINER_SUBARRAY:
       return of_subarray(contents);
     default:

@@ -52,7 +52,7 @@ class Rings {
   /// for a message that is longer than the buffer for it.
   void wait_sent(int to, Number number);
   void wait_received(int from, Number number);
-  /// What is done in the meantime, too.
+  /// Called while wait_sent() and wait_received() wait.
   void while_waiting(const std::function<void()>& work) { work_ = work; }
   [[nodiscard]] const std::function<void()>& work() const { return work_; }
   /// Does for the messages that were posted what can be done now.

@@ -52,13 +52,13 @@ def test_it_is_the_store_of_the_command(file: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    "call",
+    ("call", "message"),
     [
-        lambda history: history.series(),
-        lambda history: history.series(since="yesterday"),
-        lambda history: history.prune(before="then"),
+        (lambda history: history.series(), "there is no history yet"),
+        (lambda history: history.series(since="yesterday"), "since 'yesterday': write a day"),
+        (lambda history: history.prune(before="then"), "before 'then': write a day"),
     ],
 )
-def test_mistakes_are_told(call: object, tmp_path: Path) -> None:
-    with pytest.raises(commlens.CommlensError):
+def test_mistakes_are_told(call: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(commlens.CommlensError, match=message):
         call(commlens.history.open(tmp_path / "none.sqlite"))  # type: ignore[operator]

@@ -17,8 +17,9 @@ from run_helpers import kept, wait_for
 
 
 def test_it_returns_the_records_and_keeps_their_file(
-    capfd: pytest.CaptureFixture[str], tmp_path: Path
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("commlens.jobs.progress._PAUSE_S", 0.0)
     records = commlens.run("latency", ranks=2, memory="host", launches=2)
     assert len({record.start.start for record in records}) == 2
     assert capfd.readouterr() == ("", "")
@@ -27,10 +28,11 @@ def test_it_returns_the_records_and_keeps_their_file(
 
 def test_options_and_variables_reach_the_job(tmp_path: Path) -> None:
     (record, *_) = commlens.run(
-        "latency", ranks=2, transport=["mpi", "staged"], no_ceilings=True, repeat=7, parts=None,
+        "latency", ranks=2, transport=["mpi", "staged"], no_ceilings=True, parts=None,
         no_validate=False, env={"UCX_TLS": "self"}, out=tmp_path / "there",
     )  # fmt: skip
     assert record.transport in ("mpi", "staged")
+    assert record.start.environment["UCX_TLS"] == "self"
     assert [*(tmp_path / "there").glob("latency-*.jsonl")]
 
 

@@ -39,7 +39,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("CMAKE_GENERATOR", raising=False)
     monkeypatch.setattr(building, "_PACKAGE", package)
-    monkeypatch.setattr(building.BuildOptions, "prefix", package)
     return package
 
 

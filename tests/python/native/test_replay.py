@@ -19,6 +19,7 @@ def test_a_replay_tells_waiting_from_transfer(tmp_path: Path) -> None:
     times = {part.name: part.time_s for part in record.parts}
     assert list(times) == ["computation", "transfer", "waiting"]
     facts = {name: float(value) for name, value in record.facts.items()}
+    assert facts["waiting_s"] > 0
     kinds = sum(facts[f"late_{kind}_s"] for kind in ("sender", "receiver", "collective"))
     assert times["waiting"] == pytest.approx(facts["waiting_s"], rel=1e-6, abs=1e-12)
     assert kinds == pytest.approx(facts["waiting_s"], rel=1e-6, abs=1e-12)

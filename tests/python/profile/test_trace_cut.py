@@ -133,9 +133,28 @@ def test_a_long_loop_stays_small() -> None:
     trace.bodies = [(Loop(20_000, (0, 1, 2)),), (Loop(20_000, (4, 5, 2)),)]
     trace.ranks = [Rank(0, 0, times), Rank(1, 1, times)]
     part = cut(trace, None, Window(100_000, None))
-    assert part.header["part"] == {"ranks": [0, 1], "from": 0.0001, "to": part.header["part"]["to"]}
+    assert part.header["part"] == {"ranks": [0, 1], "from": 0.0001, "to": 0.00036}
+    assert part.header["seconds"] == 0.00026
+    inside = sum(own.gap + own.call for own in part.ranks[0].times)
+    assert inside == pytest.approx(260_000, rel=1e-4)
     assert all(len(rank.times) < 12 for rank in part.ranks)
-    assert len(named(part, 0)) > 10_000
+    assert len(named(part, 0)) == 43_332
+
+
+def test_ranks_are_renumbered() -> None:
+    trace = small()
+    trace.header["ranks"] = 3
+    for at in (0, 1, 4, 5):  # messages of ranks 1 and 2
+        event = trace.events[at]
+        fields = event.fields
+        trace.events[at] = Event(event.function, (*fields[:3], fields[3] + 1, *fields[4:]))
+    times = trace.ranks[0].times[:3]
+    trace.bodies = [(), (Loop(3, (0, 1, 2)),), (Loop(3, (4, 5, 2)),)]
+    trace.ranks = [Rank(0, 0, []), Rank(1, 1, times), Rank(2, 2, times)]
+    part = cut(trace, [1, 2], Window())
+    assert part.header["ranks"] == 2
+    for rank, peer in ((0, 1), (1, 0)):
+        assert {fields[3] for name, fields in named(part, rank) if name != "MPI_Wait"} == {peer}
 
 
 def test_too_many_calls_are_refused() -> None:
@@ -152,7 +171,7 @@ def test_what_cannot_be_cut_says_why(commlens: Commlens, tmp_path: Path) -> None
     for words, said in (
         (("--ranks", "0,7"), "the trace has no rank 7; it has 0-1"),
         (("--ranks", "x"), "write ranks, as in 0-3,8"),
-        (("--from", "2", "--to", "1"), "--to must be later than --from"),
+        (("--from", "2", "--to", "1"), "--to 1: write a time after --from 2"),
         (("--from", "9"), "no call of these ranks is whole in this time"),
     ):
         done = commlens("trace", "cut", file, tmp_path / "part.clt", *words)

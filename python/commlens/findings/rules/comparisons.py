@@ -44,9 +44,10 @@ def mpi_slower(view: View, transport: str, factor: float) -> Seen:
 def transport_saves(view: View) -> Seen:
     """What another transport than MPI would save of a program, by replays of its trace."""
     for alternatives in view.alternatives:
-        baseline = alternatives.curves.get("mpi", {})
-        for transport, curve in alternatives.curves.items():
-            for size in baseline.keys() & curve.keys() if transport != "mpi" else ():
+        curves = dict(alternatives.curves)
+        baseline = curves.pop("mpi", {})
+        for transport, curve in curves.items():
+            for size in baseline.keys() & curve.keys():
                 saved = saving(baseline[size], curve[size])
                 if saved is not None and saved.low > 0:
                     yield observation(

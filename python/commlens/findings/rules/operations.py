@@ -230,9 +230,9 @@ def mostly_waiting(view: View, most: float, share: float) -> Seen:
             time_of = {part.name: part.time_s for part in record.parts}
             communication = time_of.get("waiting", 0.0) + time_of.get("transfer", 0.0)
             # Other waiting is for slow transfers.
-            waiting = _number(record, "critical_path_s") - time_of.get("computation", 0.0)
+            waiting = (record.number("critical_path_s") or 0.0) - time_of.get("computation", 0.0)
             part = waiting / (communication or 1.0)
-            whole = waiting / (_number(record, "observed_s") or 1.0)
+            whole = waiting / (record.number("observed_s") or 1.0)
             if not record.measured or part < most or whole < share or is_disturbed(record):
                 continue
             awaited = record.series["awaited_s"]
@@ -244,23 +244,15 @@ def mostly_waiting(view: View, most: float, share: float) -> Seen:
                 communication=communication,
                 kinds=_kinds_of_waiting(record),
                 rank=max(range(len(awaited)), key=lambda rank: awaited[rank] or 0.0),
-                saved=format_percent(_number(record, "free_communication_saves")),
+                saved=format_percent(record.number("free_communication_saves") or 0.0),
                 place=place,
             )
 
 
-def _number(record: Record, fact: str) -> float:
-    return float(record.facts.get(fact, 0.0))
-
-
 def _kinds_of_waiting(record: Record) -> str:
-    """`late sender 1.2 s, late for a collective 0.3 s`"""
-    names = {
-        "late_sender_s": "late sender",
-        "late_receiver_s": "late receiver",
-        "late_collective_s": "late for a collective",
-    }
-    times = {text: _number(record, name) for name, text in names.items()}
+    """`late sender 1.2 s, late collective 0.3 s`"""
+    kinds = ("late_sender_s", "late_receiver_s", "late_collective_s")
+    times = {kind[:-2].replace("_", " "): record.number(kind) or 0.0 for kind in kinds}
     return ", ".join(f"{text} {format_time(time)}" for text, time in times.items() if time > 0)
 
 

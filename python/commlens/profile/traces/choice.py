@@ -18,7 +18,7 @@ from commlens.profile.traces.operations import (
     has_seen,
 )
 
-# They make what has neither a meaning nor a shape without one of their ranks.
+# Their communicators cannot be reduced to fewer ranks.
 _FIXED = ("MPI_Cart_create", "MPI_Graph_create", "MPI_Dist_graph_create", "MPI_Intercomm_create")
 
 
@@ -145,9 +145,9 @@ class Choice:
             kept = {own in self.communications for own in [*receives, *sends]}
             if len({(own.rank, own.tag) for own in sends}) > 1 and len(kept) > 1:
                 raise CommlensError(
-                    f"rank {rank}: the trace does not say which message {receives[0].name} from "
-                    "any rank or of any tag took, and only some of those that fit are in the cut; "
-                    "cut at other times, or keep other ranks"
+                    f"rank {rank}: {receives[0].name} with MPI_ANY_SOURCE or MPI_ANY_TAG: the "
+                    "trace does not record which message was received, and the cut has only some "
+                    "of those that match; choose another time or other ranks"
                 )
 
     def _choose_persistent(self) -> None:
@@ -183,9 +183,8 @@ class Choice:
             return
         if lost := self._lost(making):
             raise CommlensError(
-                f"{making.name} makes a communicator that cannot lose a rank, and rank "
-                f"{ranges(lost)} would not be in it; keep that too: --ranks "
-                f"{ranges({*self._ranks, *lost})}"
+                f"{making.name} needs all ranks of its communicator, and rank {ranges(lost)} is "
+                f"not kept; write --ranks {ranges({*self._ranks, *lost})}"
             )
         self._keep(making)
 

@@ -64,7 +64,7 @@ class _Walk:
 
 def made_communicators(trace: Trace, whole: Communicator) -> dict[int, list[Communicator | None]]:
     """Of each rank, what its calls make from MPI_COMM_WORLD and each other, in their order; None:
-    MPI_COMM_NULL. Ends before a call that not all of its ranks have come to."""
+    MPI_COMM_NULL. Stops at a call that some ranks of its communicator never make."""
     return _Maker(trace, whole).all()
 
 
@@ -115,7 +115,7 @@ class _Maker:
             return self._meet((parent, group, event.fields[2]), arrival, group, self._of_group)
         order = walk.from_parent[parent] = walk.from_parent.get(parent, 0) + 1
         key = (parent, order)
-        if name.startswith(("MPI_Comm_dup", "MPI_Comm_idup")):  # nobody waits for an idup
+        if name.startswith(("MPI_Comm_dup", "MPI_Comm_idup")):  # does not synchronize its ranks
             copy = Communicator(parent.groups, name, parent.dimensions)
             return self._give([arrival], lambda _: self._duplicates.setdefault(key, copy))
         return self._meet(key, arrival, parent.ranks, self._of_all)
@@ -202,7 +202,9 @@ class _Maker:
             return tuple(place for place, keep in zip(places, kept) if not keep)
         if own.name.startswith(_SAME_RANKS):
             return ()
-        raise CommlensError(f"rank {own.rank}: {own.name} makes what is not known")
+        raise CommlensError(
+            f"rank {own.rank}: {own.name}: a trace does not say who is in its communicator"
+        )
 
     def _order(self, own: _Arrival) -> int:
         if own.name in ("MPI_Comm_split", "MPI_Comm_split_type"):
@@ -212,7 +214,7 @@ class _Maker:
         return 0
 
     def _between(self, arrivals: list[_Arrival]) -> Sequence[int]:
-        """One side has come; the leaders know the other."""
+        """Of one local group; joined with the other once that has called it, too."""
         leader = arrivals[arrivals[0].fields[1]]
         bridge = self._walks[leader.rank].known.get(leader.fields[2])
         if bridge is None:

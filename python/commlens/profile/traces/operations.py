@@ -15,7 +15,7 @@ from commlens.profile.traces.trace import Trace
 
 @dataclass(eq=False)
 class Pending:
-    """What a request or a message stands for."""
+    """An operation of a rank: the calls that begin and complete it."""
 
     rank: int
     communicator: Communicator
@@ -42,17 +42,10 @@ class Transfer(Pending):
 
 
 @dataclass(eq=False)
-class Arrival(Pending):
-    """A rank in a call that makes a communicator."""
-
-    making: Making = field(default_factory=lambda: Making())
-
-
-@dataclass(eq=False)
 class Making:
     """The calls of all ranks that make communicators together."""
 
-    arrivals: dict[int, Arrival] = field(default_factory=dict)
+    arrivals: dict[int, Pending] = field(default_factory=dict)
     made: set[Communicator] = field(default_factory=set)
     bridge: Communicator | None = None  # over which two groups find each other
 
@@ -165,7 +158,7 @@ class _Walk:
             held.key = self._next(held.communicator, "")
 
     def _next(self, *key: object) -> object:
-        """Ranks come to what is collective in the same order."""
+        """All ranks call the collectives of a communicator in the same order: a count is enough."""
         self._counts[key] += 1
         return *key, self._counts[key]
 
@@ -173,14 +166,15 @@ class _Walk:
         linked = step.linked
         call, parent = linked.call, self._communicator(linked)
         fields = call.event.fields
-        key = self._next(parent, "make")
+        key: object
         if call.name == "MPI_Comm_create_group":
-            self._counts[parent, "make"] -= 1  # only its group counts it
             key = self._next(parent, self._trace.array(fields[1]), fields[2])
         elif call.name == "MPI_Intercomm_create":
             key = linked.made  # both sides
+        else:
+            key = self._next(parent, "make")
         making = self._found.makings[key]
-        making.arrivals[self._rank] = arrival = Arrival(self._rank, parent, [linked], making=making)
+        making.arrivals[self._rank] = arrival = Pending(self._rank, parent, [linked])
         if linked.made is not None:
             making.made.add(linked.made)
         if call.name == "MPI_Intercomm_create" and parent.ranks[fields[1]] == self._rank:

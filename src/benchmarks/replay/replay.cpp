@@ -140,7 +140,7 @@ void replay(Run& run, const Options& options) {
                      return std::exchange(is_validated, true) ? Verdict{} : executor.validate();
                    },
                .operations_per_reset = 1,
-               .repetition = {.timing = measure::Timing::each, .repeat = 5, .warmup = 1, .batches = 1},
+               .repetition = {.timing = measure::Timing::each, .repeat = 7, .warmup = 1, .batches = 1},
                .metrics = {time_s()}});
   add_facts(run, options, executor, samples);
   if (executor.collectives()) add_shares(run, *executor.collectives(), executor.is_staged());

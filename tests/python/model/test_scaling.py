@@ -47,6 +47,10 @@ def test_a_loss_is_negative_and_a_rate_is_compared_by_its_time() -> None:
     assert [format_gain(pair.gain) for pair in pairs(group)] == ["-50.0%"]
 
 
+def test_what_is_many_times_as_fast_has_no_percentage() -> None:
+    assert [format_gain(gain) for gain in (9.5, 10, 5632.2)] == ["950.0%", "11x", "5,633x"]
+
+
 def test_only_measured_records_are_compared() -> None:
     before, after = make_transform_records()
     staged = make_transform_record("cached", transport="staged")

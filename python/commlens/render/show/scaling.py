@@ -39,8 +39,10 @@ def _gain_line(group: Group, pair: VariantPair) -> Line:
 
 
 def format_gain(gain: float) -> str:
-    """`12.3%`"""
-    return NOTHING if gain == math.inf else f"{100 * gain:.1f}%"
+    """`12.3%`; from 11 times as fast on `5,633x`: nobody reads percentages of thousands."""
+    if gain == math.inf:
+        return NOTHING
+    return f"{1 + gain:,.0f}x" if gain >= 10 else f"{100 * gain:.1f}%"
 
 
 def scaling_tables(scaling: Scaling) -> Iterator[Thing]:

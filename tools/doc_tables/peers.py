@@ -70,7 +70,7 @@ def _operation_and_column(run: dict[str, Any]) -> tuple[str, str]:
 def _on_many_cores() -> list[dict[str, Any]]:
     """A rank on a core of its own. What was measured on several machines is of the last."""
     runs = chain.from_iterable(
-        json_file(f"{name}/peers-osu-collectives.json") for name in (*_MACHINES, "h200")
+        json_file(f"{name}/peers-osu-collectives.json") for name in (*_MACHINES, "h200", "h100")
     )
     return list({_operation_and_column(run): run for run in runs}.values())
 
@@ -123,6 +123,23 @@ def peers_osu_collectives_decided() -> list[Row]:
             for case in run["cases"]
             if case["verdict"] == "slower"
         ]
+    return rows
+
+
+@table
+def peers_osu_barrier() -> list[Row]:
+    """Medians of the launches, and their ratio to the slowest rank's time of OSU."""
+    rows: list[Row] = [
+        ["operation", "ranks", "size", "OSU, µs", "commlens", "commlens, --timing each"]
+    ]
+    for case in json_file("h100/osu-barrier.json")["cases"]:
+        osu, *ours = (
+            median(case[name])
+            for name in ("osu_slowest_rank_us", "back_to_back_us", "after_a_barrier_us")
+        )
+        ratios = [f"{time:.4g} ({time / osu:.2f})" for time in ours]
+        size = format_bytes(case["bytes"])
+        rows.append([case["benchmark"], str(case["ranks"]), size, f"{osu:.4g}", *ratios])
     return rows
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the replay of a program has the program's profile.
 
-    tools/replay_equality.py [--out FILE] -- mpirun -n 2 ./program
+    tools/replay_equality.py [--out FILE --name NAME] -- mpirun -n 2 ./program
 
 Profiles the program and traces it, profiles one replay of the trace, and compares: of each function
 that is replayed, its calls and bytes by rank, the sizes of its messages and those of its
@@ -41,7 +41,8 @@ def main() -> int:
     )
     launcher = "mpirun --oversubscribe -n {ranks}"
     parser.add_argument("--launcher", default=launcher, help="of the replay [%(default)s]")
-    parser.add_argument("--out", type=Path, help="add the counts to this file, as a line of JSON")
+    parser.add_argument("--out", type=Path, help="add the counts to this JSON file")
+    parser.add_argument("--name", default="", help="of the program, with its version, in that file")
     parser.add_argument("command", nargs="+", help="the program with its launcher")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -53,8 +54,8 @@ def main() -> int:
         words += [os.environ.get("COMMLENS_BENCH", "commlens-bench"), *REPLAY.split()]
         words += ["--trace", str(file), *NOTHING_ELSE.split()]
         replay = profiled(folder / "replay", ["--regions"], words)
-        counts = {"command": options.command, "trace_bytes": file.stat().st_size}
-    counts |= compared(trace, program, replay)
+        counts = {"program": options.name, "command": options.command}
+        counts |= {"trace_bytes": file.stat().st_size, **compared(trace, program, replay)}
     print(
         f"{counts['ranks']} ranks, {counts['calls']} calls, trace of {counts['trace_bytes']} bytes:"
         f" {counts['equal']} of {counts['functions']} functions are equal"
@@ -62,8 +63,8 @@ def main() -> int:
         f" {counts['messages']}"
     )
     if options.out:
-        with options.out.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(counts) + "\n")
+        before = json.loads(options.out.read_text()) if options.out.exists() else []
+        options.out.write_text(json.dumps([*before, counts], indent=1) + "\n")
     return int(counts["equal"] < counts["functions"] or counts["messages"] == "different")
 
 

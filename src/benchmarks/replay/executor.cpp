@@ -71,6 +71,7 @@ void Executor::release_requests() {
 /// awaits it: elsewhere ranks could wait for each other.
 void Executor::assign() {
   if (!collectives_) return;
+  TransportCollectives& collectives = *collectives_;
   prepare();
   const auto& nodes = program_.nodes();
   for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
@@ -88,10 +89,10 @@ void Executor::assign() {
       const Shape& shape = Communicators::shape(communicator);
       require_counts(*call, shape);
       set_places(*call, need(*call, trace_.types, shape));
-      collectives_->assign(*call, communicator, shape);
+      collectives.assign(*call, communicator, shape);
     }
   });
-  collectives_->require_some();
+  collectives.require_some();
 }
 
 void Executor::prepare() {

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Whether the replay of a program has the program's profile.
 
-    tools/replay_equality.py -- mpirun -n 2 ./program
+    tools/replay_equality.py [--out FILE --name NAME] -- mpirun -n 2 ./program
 
 Profiles the program and traces it, profiles one replay of the trace, and compares: of each function
-that is replayed, its calls by rank, their bytes and sizes, and the sizes of the communicators; and
-the messages between ranks. Of functions that commlens-bench calls by itself too only the calls are
-compared. Prints what differs, then a line of counts; the exit status is 1 where something does.
-COMMLENS_BENCH names commlens-bench where it is not on the PATH.
+that is replayed, its calls and bytes by rank, the sizes of its messages and those of its
+communicators; and the messages between ranks. Of functions that commlens-bench calls by itself too,
+calls and bytes are compared. Messages between ranks are not compared for a program whose one-sided
+calls are not replayed. Prints what differs, then a line of counts, which `--out` adds to a file;
+the exit status is 1 where something differs. COMMLENS_BENCH names commlens-bench where it is not on
+the PATH.
 """
 
 from __future__ import annotations
@@ -39,6 +41,8 @@ def main() -> int:
     )
     launcher = "mpirun --oversubscribe -n {ranks}"
     parser.add_argument("--launcher", default=launcher, help="of the replay [%(default)s]")
+    parser.add_argument("--out", type=Path, help="add the counts to this JSON file")
+    parser.add_argument("--name", default="", help="of the program, with its version, in that file")
     parser.add_argument("command", nargs="+", help="the program with its launcher")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
@@ -50,8 +54,18 @@ def main() -> int:
         words += [os.environ.get("COMMLENS_BENCH", "commlens-bench"), *REPLAY.split()]
         words += ["--trace", str(file), *NOTHING_ELSE.split()]
         replay = profiled(folder / "replay", ["--regions"], words)
-        size = file.stat().st_size
-    return compare(trace, size, program, replay)
+        counts = {"program": options.name, "command": options.command}
+        counts |= {"trace_bytes": file.stat().st_size, **compared(trace, program, replay)}
+    print(
+        f"{counts['ranks']} ranks, {counts['calls']} calls, trace of {counts['trace_bytes']} bytes:"
+        f" {counts['equal']} of {counts['functions']} functions are equal"
+        f" ({counts['without_sizes']} by calls and bytes alone), the messages between ranks are"
+        f" {counts['messages']}"
+    )
+    if options.out:
+        before = json.loads(options.out.read_text()) if options.out.exists() else []
+        options.out.write_text(json.dumps([*before, counts], indent=1) + "\n")
+    return int(counts["equal"] < counts["functions"] or counts["messages"] == "different")
 
 
 def profiled(folder: Path, options: list[str], command: list[str]) -> Record:
@@ -64,42 +78,53 @@ def profiled(folder: Path, options: list[str], command: list[str]) -> Record:
     return dict(json.loads(file.read_text()))
 
 
-def compare(trace: Trace, size: int, program: Record, replay: Record) -> int:
-    """Prints; the exit status."""
-    functions = (own.partition(" ") for own in trace.functions)
+def compared(trace: Trace, program: Record, replay: Record) -> Record:
+    """What is equal; prints what is not."""
+    functions = [own.partition(" ") for own in trace.functions]
     is_replayed = {name for name, _, letters in functions if letters}
     wanted = {own["name"]: own for own in program["functions"] if own["name"] in is_replayed}
     (region,) = (own for own in replay["regions"] if own["name"] == "replay")
     inside = {own["name"]: own for own in region["functions"]}
     every = {own["name"]: own for own in replay["functions"]}
-    differing, partly = 0, 0
-    for name in sorted({*wanted, *inside}):
+    names = sorted({*wanted, *inside})
+    differing, without_sizes = 0, 0
+    for name in names:
         lines = [*differences(wanted.get(name, {}), inside.get(name, {}), every.get(name, {}))]
         differing += bool(lines)
-        partly += every.get(name, {}).get("calls") != inside.get(name, {}).get("calls")
+        without_sizes += every.get(name, {}).get("calls") != inside.get(name, {}).get("calls")
         for line in lines:
             print(f"{name}: {line}")
-    same_peers = program["peers"] == replay["peers"]
-    if not same_peers:
-        print(f"messages between ranks: {program['peers']}, in the replay {replay['peers']}")
-    calls = sum(sum(own["calls"]) for own in wanted.values())
-    rows = len({*wanted, *inside})
-    print(
-        f"{trace.header['ranks']} ranks, {calls} calls, trace of {size} bytes: "
-        f"{rows - differing} of {rows} functions are equal ({partly} by their calls alone), "
-        f"the messages between ranks are {'equal' if same_peers else 'not'}"
-    )
-    return int(differing > 0 or not same_peers)
+    return {
+        "ranks": trace.header["ranks"],
+        "calls": sum(sum(own["calls"]) for own in wanted.values()),
+        "functions": len(names),
+        "equal": len(names) - differing,
+        "without_sizes": without_sizes,
+        "messages": messages(program, replay, is_replayed),
+        "not_replayed": sorted(name for name, _, letters in functions if not letters),
+    }
 
 
 def differences(program: Record, inside: Record, every: Record) -> Iterator[str]:
-    """What differs in a function; regions have no bytes, so these are of the whole replay."""
-    if program.get("calls") != inside.get("calls"):
-        yield f"calls {program.get('calls')}, in the replay {inside.get('calls')}"
-    elif every["calls"] == inside["calls"]:
-        for field in ("bytes", "communicators", "sizes"):
+    """What differs in a function; regions have no sizes, so these are of the whole replay."""
+    for field in ("calls", "bytes"):
+        if program.get(field) != inside.get(field):
+            yield f"{field} {program.get(field)}, in the replay {inside.get(field)}"
+    if program and every.get("calls") == inside.get("calls"):
+        for field in ("communicators", "sizes"):
             if program[field] != every[field]:
                 yield f"{field} {program[field]}, in the replay {every[field]}"
+
+
+def messages(program: Record, replay: Record, is_replayed: set[str]) -> str:
+    """A profile has one sum of all messages between ranks, with those of one-sided calls."""
+    if program["peers"] == replay["peers"]:
+        return "equal"
+    others = (own for own in program["functions"] if own["name"] not in is_replayed)
+    if any(sum(own["bytes"]) for own in others):
+        return "not compared"
+    print(f"messages between ranks: {program['peers']}, in the replay {replay['peers']}")
+    return "different"
 
 
 if __name__ == "__main__":

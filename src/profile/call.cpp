@@ -74,6 +74,7 @@ void Call::count_bytes(std::uint64_t bytes) {
   adder.add(counters().bytes, bytes);
   adder.add(counters().bins[size_bin(bytes)], 1);
   if (call_site_ != nullptr) adder.add(call_site_->bytes, bytes);
+  if (thread_->open_regions > 0) profile.regions.add_bytes(*thread_, function_, bytes);
 }
 
 void Call::count_buffer(const void* buffer) {

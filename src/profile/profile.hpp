@@ -118,7 +118,7 @@ class Call {
     adder.add(total.ticks, ticks_);
     if (total.max_ticks.load(std::memory_order_relaxed) < ticks_) Adder::raise(total.max_ticks, ticks_);
     if (call_site_ != nullptr) count_call_site();
-    if (thread_->open_regions > 0) profile.regions.add(*thread_, function_, ticks_);
+    if (thread_->open_regions > 0) profile.regions.add_call(*thread_, function_, ticks_);
   }
   /// The time at which it returned, and how long it took.
   [[nodiscard]] std::uint64_t end_ticks() const { return start_ + ticks_; }

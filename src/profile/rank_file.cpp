@@ -188,6 +188,7 @@ void write_region(JsonWriter& writer, const Scale& scale, int index) {
       writer.field("name", functions[function].name);
       writer.field("calls", value_of(counts.calls));
       writer.field("time_ns", scale.nanoseconds(counts.ticks));
+      writer.field("bytes", value_of(counts.bytes));
       writer.close('}');
     }
   });

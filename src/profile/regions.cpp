@@ -51,16 +51,27 @@ void Regions::end(const char* name) {
   }
 }
 
-void Regions::add(const Thread& thread, int function, std::uint64_t ticks) {
-  const Adder adder(profile.multithreaded);
+template <class Visit>
+void Regions::for_each_open(const Thread& thread, const Visit& visit) {
   for (int open = 0; open < thread.open_regions; ++open) {
     const int region = thread.regions[open];
-    bool is_again = false;  // within itself: counted once
+    bool is_again = false;
     for (int outer = 0; outer < open; ++outer) is_again = is_again || thread.regions[outer] == region;
-    if (is_again) continue;
-    adder.add(regions_[region].functions[function].calls, 1);
-    adder.add(regions_[region].functions[function].ticks, ticks);
+    if (!is_again) visit(regions_[region]);
   }
+}
+
+void Regions::add_call(const Thread& thread, int function, std::uint64_t ticks) {
+  const Adder adder(profile.multithreaded);
+  for_each_open(thread, [&](Region& region) {
+    adder.add(region.functions[function].calls, 1);
+    adder.add(region.functions[function].ticks, ticks);
+  });
+}
+
+void Regions::add_bytes(const Thread& thread, int function, std::uint64_t bytes) {
+  const Adder adder(profile.multithreaded);
+  for_each_open(thread, [&](Region& region) { adder.add(region.functions[function].bytes, bytes); });
 }
 
 namespace {

@@ -11,6 +11,7 @@ namespace commlens::profile {
 struct RegionFunction {
   Count calls;
   Count ticks;
+  Count bytes;
 };
 
 struct Region {
@@ -29,7 +30,8 @@ class Regions {
   void begin(const char* name);
   /// Ends the region and those within it that are still open.
   void end(const char* name);
-  void add(const Thread& thread, int function, std::uint64_t ticks);
+  void add_call(const Thread& thread, int function, std::uint64_t ticks);
+  void add_bytes(const Thread& thread, int function, std::uint64_t bytes);
   [[nodiscard]] int count() const { return used_.load(std::memory_order_acquire); }
   [[nodiscard]] const Region& operator[](int index) const { return regions_[index]; }
   /// Those that had no place: too many, or nested too deep.
@@ -37,6 +39,9 @@ class Regions {
 
  private:
   int find_or_add(const char* name);
+  /// Those that the thread is in, each once: one may be within itself.
+  template <class Visit>
+  void for_each_open(const Thread& thread, const Visit& visit);
 
   Region regions_[max_regions] = {};
   std::atomic<int> used_ = 0;

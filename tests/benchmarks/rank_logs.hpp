@@ -20,9 +20,15 @@ class RankLogs {
   /// on.
   std::uint32_t call(std::size_t rank, double enter_ms, double exit_ms) {
     RankLog& log = logs_[rank];
-    log.calls.push_back({enter_ms / 1000, exit_ms / 1000});
+    log.calls.push_back({.enter_s = enter_ms / 1000, .exit_s = exit_ms / 1000});
     log.end_s = exit_ms / 1000;
     return static_cast<std::uint32_t>(log.calls.size() - 1);
+  }
+  /// Without result.
+  std::uint32_t test(std::size_t rank, double enter_ms, double exit_ms) {
+    const std::uint32_t number = call(rank, enter_ms, exit_ms);
+    logs_[rank].calls.back().found_nothing = true;
+    return number;
   }
   void end(std::size_t rank, double end_ms) { logs_[rank].end_s = end_ms / 1000; }
 

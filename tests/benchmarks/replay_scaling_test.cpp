@@ -52,6 +52,19 @@ TEST_F(Replay, ScalesBothSidesOfAMessageAlike) {
   }
 }
 
+/// Into room that no machine has: it is as long as the longest message.
+TEST_F(Replay, ScalesRoomAsFarAsMessagesNeedIt) {
+  constexpr std::int64_t room = 2147483647;
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    call("MPI_Irecv bnTrtcQ", {0, room, row_, (rank + n - 1) % n, 1, 0, 0});
+    call("MPI_Send bnTrtc", {0, 7, real_, (rank + 1) % n, 1, 0});
+    call("MPI_Wait q", {0});
+  });
+  expect_right(" --scale-bytes 4");
+  EXPECT_EQ(bytes_, static_cast<double>(ranks_ * 4 * 56));
+  EXPECT_EQ(unchecked_, 0);
+}
+
 TEST_F(Replay, ScalesCollectives) {
   each_rank([&](std::int64_t rank, std::int64_t n) {
     const auto counts = array_of(n, [](std::int64_t i) { return 5 * i; });

@@ -1,5 +1,8 @@
 // Replays messages and requests of every kind, on 1 to 4 ranks. What is received is validated, so that a call with
 // wrong arguments, to the wrong rank or in the wrong order is found.
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -215,6 +218,63 @@ TEST_F(Replay, OfRequestsThatAreFreedOrCancelled) {
   });
   expect_right();
   EXPECT_NE(report_.find("waiting is not known"), std::string::npos) << report_;
+}
+
+/// The second message is received first, and the first is too long for MPI to keep: a replay that waited for it before
+/// the second is sent would wait forever.
+TEST_F(Replay, OfASendThatIsFreedAndReceivedLate) {
+  constexpr std::int64_t length = 200000;
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    call("MPI_Isend bnTrtcQ", {0, length, real_, (rank + 1) % n, 1, 0, 0});
+    call("MPI_Request_free q", {0});
+    call("MPI_Isend bnTrtcQ", {0, length, real_, (rank + 1) % n, 2, 0, 0});
+    call("MPI_Recv bnTrtc", {0, length, real_, (rank + n - 1) % n, 2, 0});
+    call("MPI_Wait q", {0});
+    call("MPI_Recv bnTrtc", {0, length, real_, (rank + n - 1) % n, 1, 0});
+  });
+  for (const std::string transport : {"mpi", "staged"}) {
+    expect_right_over(transport);
+    EXPECT_EQ(unchecked_, static_cast<double>(ranks_));
+  }
+}
+
+/// A freed send that is complete when its place is used again is validated.
+TEST_F(Replay, OfASendThatIsFreedAndReceivedSoon) {
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    trace_.loop(3, [&] {
+      call("MPI_Isend bnTrtcQ", {0, 9, real_, (rank + 1) % n, 1, 0, 0});
+      call("MPI_Request_free q", {0});
+      call("MPI_Recv bnTrtc", {0, 9, real_, (rank + n - 1) % n, 1, 0});
+    });
+  });
+  expect_right();
+  EXPECT_EQ(unchecked_, 0);
+}
+
+/// Numbers of communicators are a rank's own: those that differ are apart, and one is a series of all its ranks.
+TEST_F(Replay, TellsCommunicatorsApart) {
+  if (ranks_ < 3) GTEST_SKIP() << "all communicators have the same ranks";
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    const std::int64_t first = rank == 0 ? 2 : -1;  // of the first rank alone, as number 2
+    call("MPI_Comm_split cknC", {0, rank == 0 ? 0 : -1, 0, first});
+    const std::int64_t all = rank == 0 ? 3 : 2;
+    call("MPI_Comm_dup cC", {0, all});
+    call("MPI_Comm_split cknC", {all, rank == n - 1 ? -1 : 0, 0, rank == n - 1 ? -1 : all + 1});
+    call("MPI_Barrier c", {all});
+    if (rank == 0) call("MPI_Barrier c", {first});
+    if (rank < n - 1) call("MPI_Barrier c", {all + 1});
+  });
+  const Outcome outcome = replayed();
+  const auto ranks_in = [&](const std::string& name) {
+    std::size_t count = 0;
+    for (const Json& seconds : outcome.record.at("series").at(name)) count += seconds.get<double>() > 0 ? 1U : 0U;
+    return count;
+  };
+  const auto ranks = static_cast<std::size_t>(ranks_);
+  EXPECT_EQ(ranks_in("MPI_COMM_WORLD_s"), ranks);
+  EXPECT_EQ(ranks_in("communicator_2_of_1_ranks_s"), 1U);
+  EXPECT_EQ(ranks_in(fmt::format("communicator_3_of_{}_ranks_s", ranks)), ranks);
+  EXPECT_EQ(ranks_in(fmt::format("communicator_4_of_{}_ranks_s", ranks - 1)), ranks - 1);
 }
 
 }  // namespace

@@ -172,5 +172,21 @@ TEST_F(Replay, SendsByMpiWhileItWaitsInATransport) {
   EXPECT_EQ(share_of_calls_, 1);
 }
 
+/// A rank has begun to make a communicator when it enters a collective of another one, which the next enters before.
+TEST_F(Replay, OfACommunicatorThatIsMadeBesideACollective) {
+  if (ranks_ < 2) GTEST_SKIP() << "the collectives of one rank stay with MPI";
+  each_rank([&](std::int64_t rank, std::int64_t n) {
+    call("MPI_Comm_split cknC", {0, 0, n - rank, 2});
+    if (rank == 0) call("MPI_Comm_idup cCQ", {0, 3, 0});
+    call("MPI_Allreduce bbnToc", {0, 0, 9, real_, sum_, 2});
+    if (rank > 0) call("MPI_Comm_idup cCQ", {0, 3, 0});
+    call("MPI_Waitall ns", {1, array({0})});
+    call("MPI_Allreduce bbnToc", {0, 0, 9, real_, sum_, 3});
+  });
+  expect_right();
+  EXPECT_EQ(unchecked_, 0);
+  EXPECT_EQ(share_of_calls_, 1);
+}
+
 }  // namespace
 }  // namespace commlens::replay

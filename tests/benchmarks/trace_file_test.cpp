@@ -1,10 +1,13 @@
 // Reading traces: whole ones, cut ones, and damaged ones, of which nothing worse than a sentence may come.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <fstream>
 #include <random>
 #include <string>
 #include <utility>
@@ -12,6 +15,7 @@
 
 #include "benchmarks/replay/blocks.hpp"
 #include "benchmarks/replay/function.hpp"
+#include "benchmarks/replay/options.hpp"
 #include "benchmarks/replay/program.hpp"
 #include "benchmarks/replay/trace.hpp"
 #include "trace_writer.hpp"
@@ -91,6 +95,23 @@ TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {
   EXPECT_EQ(program.slot(1).send.bytes, 3 * 800 + 24);
   EXPECT_EQ(program.scratch().send.bytes, 11 * 8);
   EXPECT_EQ(program.scratch().receive.bytes, 11 * 8);
+}
+
+/// What MPI is not given is staged: under every transport on a GPU, else under `staged`, which alone uses `operation`.
+TEST(TraceFile, NeedsHostMemoryForAStage) {
+  const std::string file = testing::TempDir() + "stage_" + std::to_string(getpid()) + ".clt";
+  std::ofstream(file, std::ios::binary) << sample();
+  Options options;
+  options.file = file;
+  options.resolve(2);
+  std::remove(file.c_str());
+  for (const bool on_gpu : {true, false}) {
+    options.scale_to_memory({.on_gpu = on_gpu}, 2);
+    const MemoryEstimate needed = options.memory_estimate(0, 2);
+    EXPECT_GE(needed.buffers, 800 + 3 * 800 + 24 + 2 * 11 * 8);
+    EXPECT_EQ(needed.staging, on_gpu ? needed.buffers : 0);
+    EXPECT_EQ(needed.operation, on_gpu ? 0 : needed.buffers);
+  }
 }
 
 TEST(TraceFile, TypesHavePieces) {

@@ -61,9 +61,9 @@ class TraceWriter {
     add('E', events_);
     for (const Sequence& body : bodies_) content += block('B', nodes(body));
     for (std::size_t rank = 0; rank < bodies_.size(); ++rank) {
-      std::vector<std::string> times;
+      std::string times;
       add_times(bodies_[rank], 1, times);
-      content += block('R', number(rank) + number(rank) + list(times));
+      content += block('R', number(rank) + number(rank) + times);
     }
     return content;
   }
@@ -122,14 +122,16 @@ class TraceWriter {
     }
     return list(items);
   }
-  void add_times(const Sequence& sequence, std::uint64_t executions, std::vector<std::string>& times) const {
+  void add_times(const Sequence& sequence, std::uint64_t executions, std::string& times) const {
     for (const Item& item : sequence) {
       if (item.times > 0) {
         add_times(item.body, executions * item.times, times);
       } else {
-        times.push_back(number(executions) + number(executions * gap_ns) + number(executions * gap_ns) +
-                        number(executions * call_ns) + number(gap_ns) + number(call_ns) +
-                        number(executions * item.calls + item.more));
+        const std::uint64_t more = executions * (item.calls - 1) + item.more;
+        times += number(2 * executions * gap_ns + (more > 0 ? 1 : 0));
+        if (more > 0) times += number(more);
+        times += signed_number(0) + number(executions * call_ns);
+        if (executions + more > 1) times += number(gap_ns) + number(call_ns);
       }
     }
   }

@@ -61,6 +61,35 @@ TEST_F(WaitStatesOf, ARequestBeginInTheCallThatCompletesIt) {
   EXPECT_EQ(waits_[0].of_call[begin], 0);
 }
 
+/// Two tests without result: all of the first is before the send, and half of the second.
+TEST_F(WaitStatesOf, TestsBeforeTheOneThatSucceeds) {
+  const auto begin = logs_.call(0, 0, 0.5);
+  const auto first = logs_.test(0, 1, 3);
+  const auto second = logs_.test(0, 4, 8);
+  logs_.message(Action::receive, 0, 1, begin).end = logs_.call(0, 9, 10);
+  logs_.message(Action::send, 1, 0, logs_.call(1, 6, 7));
+  find();
+  expect(0, WaitState::late_sender, 4);
+  EXPECT_NEAR(waits_[0].of_call[first], 0.002, exact);
+  EXPECT_NEAR(waits_[0].of_call[second], 0.002, exact);
+  EXPECT_NEAR(waits_[1].caused_s, 0.004, exact);
+}
+
+/// They belong to the next call that completes something, and to that alone.
+TEST_F(WaitStatesOf, TestsAreCountedOnce) {
+  const auto begin = logs_.call(0, 0, 0.5);
+  const auto other = logs_.call(0, 0.5, 1);
+  logs_.test(0, 1, 2);
+  logs_.call(0, 2, 3);  // something else
+  logs_.test(0, 4, 5);
+  logs_.message(Action::receive, 0, 1, begin, 0).end = logs_.test(0, 6, 7);  // completes earlier than in the program
+  logs_.message(Action::receive, 0, 1, other, 1).end = logs_.call(0, 7, 12);
+  logs_.message(Action::send, 1, 0, logs_.call(1, 6.5, 7), 0);
+  logs_.message(Action::send, 1, 0, logs_.call(1, 10, 11), 1);
+  find();
+  expect(0, WaitState::late_sender, 1 + 0.5 + 3);
+}
+
 TEST_F(WaitStatesOf, AReceiveAreNoneWhereTheSenderWasFirst) {
   logs_.message(Action::receive, 0, 1, logs_.call(0, 5, 12));
   logs_.message(Action::send, 1, 0, logs_.call(1, 4, 4.5));

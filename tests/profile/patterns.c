@@ -117,10 +117,13 @@ static void arrive_late(void) {
 }
 
 static void mark_regions(void) {
+  int data[5] = {0};
+  MPI_Bcast(data, 2, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Pcontrol(1, "outer");
   for (int i = 0; i < 3; ++i) {
     MPI_Pcontrol(1, "inner");
     MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Bcast(data, 5, MPI_INT, 0, MPI_COMM_WORLD);
     MPI_Pcontrol(-1, "inner");
   }
   MPI_Barrier(MPI_COMM_WORLD);

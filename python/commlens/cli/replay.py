@@ -32,10 +32,17 @@ def replay(file: Path, words: tuple[str, ...]) -> None:
       commlens replay program.clt --gaps none --env OMPI_MCA_btl=self,tcp --launches 5
     """
     from commlens.cli.run import run
+
+    ranks = ranks_of(file)
+    has_ranks = any(word.partition("=")[0] in ("--ranks", "-n") for word in words)
+    more = [] if has_ranks or ranks is None else ["--ranks", str(ranks)]
+    with run.make_context("run", ["replay", "--trace", str(file), *more, *words]) as context:
+        run.invoke(context)
+
+
+def ranks_of(file: Path) -> int | None:
+    """Those of the trace, if it says how many."""
     from commlens.profile.traces import container
 
     ranks = container.read(file).header.get("ranks")
-    has_ranks = any(word.partition("=")[0] in ("--ranks", "-n") for word in words)
-    more = [] if has_ranks or not isinstance(ranks, int) else ["--ranks", str(ranks)]
-    with run.make_context("run", ["replay", "--trace", str(file), *more, *words]) as context:
-        run.invoke(context)
+    return ranks if isinstance(ranks, int) else None

@@ -12,6 +12,7 @@ from commlens.base.errors import CommlensError
 from commlens.base.outputs import reserve
 from commlens.base.terminal import echo
 from commlens.cli import option
+from commlens.cli.replay import ranks_of
 from commlens.jobs.native import find_native
 from commlens.jobs.session import Session, Settings
 from commlens.jobs.spec import Options
@@ -33,6 +34,7 @@ Examples:
   commlens tune latency --matrix gpudirect
   commlens tune allreduce --bytes 8:64M:x8 --by-size
   commlens tune allreduce --space my-settings.yaml --dry-run
+  commlens tune --replay program.clt
   commlens tune --resume results/tune-latency-20260102-030405
   commlens run latency --settings results/tune-latency-20260102-030405/best.env
 
@@ -66,6 +68,10 @@ _OF_RESUMED = {"resume", "budget", "launches", "dry_run"}  # all else is as it w
 )
 @click.option("--by-size", is_flag=True, help="Tune small, medium and large sizes separately.")
 @click.option("--matrix", metavar="NAME", help="Measure a named table of settings instead.")
+@click.option(
+    "--replay", type=option.path, metavar="FILE",
+    help="Tune for the program of this trace: the benchmark replay on as many ranks.",
+)  # fmt: skip
 @click.option("--resume", metavar="FOLDER", help="Go on with the search in this folder.")
 @option.ranks
 @option.variables(help="Set a variable for all launches; it is then not varied.")
@@ -84,6 +90,7 @@ def tune(
     launches: int,
     by_size: bool,
     matrix: str | None,
+    replay: Path | None,
     resume: str | None,
     launcher: str,
     out: Path,
@@ -111,6 +118,9 @@ def tune(
             return
         session = Session(find_native(), _settings(made.launcher, out))
         sys.exit(command.tune(session, made, Path(resume), budget, launches))
+    if replay is not None:
+        benchmark, options = _of_replay(replay, benchmark, options)
+        job["ranks"] = job["ranks"] or ranks_of(replay)
     if benchmark is None or benchmark.startswith("-"):
         raise CommlensError("tune what? name a benchmark: `commlens list` shows them")
     from commlens.tuning import command, plan
@@ -137,6 +147,15 @@ def tune(
     made.save(folder)
     echo(f"search: {folder}")
     sys.exit(command.tune(session, made, folder, budget, launches))
+
+
+def _of_replay(
+    trace: Path, first: str | None, options: tuple[str, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """The benchmark and its options; `first`: of the words that are not options of this command."""
+    if first is not None and not first.startswith("-"):
+        raise CommlensError(f"--replay {trace}: that is the benchmark; leave out '{first}'")
+    return "replay", ("--trace", str(trace), *filter(None, [first]), *options)
 
 
 def _settings(launcher: str, out: Path) -> Settings:

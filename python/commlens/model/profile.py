@@ -156,11 +156,12 @@ class CallSite(ProfileStruct, frozen=True):
 
 
 class RegionFunction(ProfileStruct, frozen=True):
-    """Calls of an MPI function within a region."""
+    """Calls of an MPI function within a region; records of before have no bytes of it."""
 
     name: str
     calls: list[Count]
     time_s: list[Seconds]
+    bytes: Union[list[Count], UnsetType] = UNSET
 
 
 class Region(ProfileStruct, frozen=True):
@@ -221,6 +222,8 @@ class Profile(ProfileStruct, frozen=True):
             for part in region.functions:
                 arrays[f"regions: calls of {part.name}"] = part.calls
                 arrays[f"regions: time_s of {part.name}"] = part.time_s
+                if part.bytes is not UNSET:
+                    arrays[f"regions: bytes of {part.name}"] = part.bytes
         for name, values in arrays.items():
             if len(values) != entries:
                 raise ValueError(f"{name}: {len(values)} values for {entries} ranks")

@@ -28,6 +28,7 @@ class RankCounters(msgspec.Struct, frozen=True):
     name: str
     calls: int
     time_ns: int
+    bytes: int
 
 
 class RankFunction(RankCounters, frozen=True):
@@ -36,7 +37,6 @@ class RankFunction(RankCounters, frozen=True):
     group: str
     max_ns: int
     waiting_ns: int
-    bytes: int
     communicators: tuple[int, int, int, int]  # calls, sum of sizes, smallest, largest
     bins: list[tuple[int, int]]  # bits of the number of bytes, calls
     memory: dict[MemoryKind, int]
@@ -71,8 +71,8 @@ class RankRegion(msgspec.Struct, frozen=True):
 
 
 # Of a rank without any.
-_NO_COUNTERS = RankCounters("", 0, 0)
-_NO_FUNCTION = RankFunction("", 0, 0, "", 0, 0, 0, (0, 0, 0, 0), [], {})
+_NO_COUNTERS = RankCounters("", 0, 0, 0)
+_NO_FUNCTION = RankFunction("", 0, 0, 0, "", 0, 0, (0, 0, 0, 0), [], {})
 _NO_REGION = RankRegion("", 0, 0, [])
 
 
@@ -187,9 +187,14 @@ def merge_regions(files: Sequence[RankFile]) -> list[Region]:
         functions = []
         for function in dict.fromkeys(function for by_name in counters for function in by_name):
             per_rank = [rank.get(function, _NO_COUNTERS) for rank in counters]
-            times = [file.seconds(rank.time_ns, function) for file, rank in zip(files, per_rank)]
-            calls = [rank.calls for rank in per_rank]
-            functions.append(RegionFunction(name=function, calls=calls, time_s=times))
+            pairs = zip(files, per_rank)
+            counts = RegionFunction(
+                name=function,
+                calls=[rank.calls for rank in per_rank],
+                time_s=[file.seconds(rank.time_ns, function) for file, rank in pairs],
+                bytes=[rank.bytes for rank in per_rank],
+            )
+            functions.append(counts)
         times = [file.seconds(rank.time_ns) for file, rank in zip(files, ranks)]
         entries = [rank.entries for rank in ranks]
         merged.append(Region(name=name, entries=entries, time_s=times, functions=functions))

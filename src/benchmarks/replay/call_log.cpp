@@ -60,11 +60,11 @@ bool CallLog::has_room() {
 
 /// Tests without result that follow each other are one call.
 void CallLog::entered(const Arguments& call) {
-  const bool goes_on = &call == last_ && has_flag(call) && call.flag == 0;
+  const bool goes_on = &call == last_ && found_nothing(call);
   last_ = &call;
   if (goes_on || !has_room()) return;
   count_last_call();
-  log_.calls.emplace_back();
+  log_.calls.push_back({.enter_s = 0, .exit_s = 0, .found_nothing = found_nothing(call)});
   log_.calls.back().enter_s = SteadyClock::seconds();
 }
 
@@ -77,7 +77,15 @@ void CallLog::count_last_call() {
   if (counted_ == log_.calls.size()) return;
   counted_ = log_.calls.size();
   const CommunicatorName name = std::exchange(communicator_, nowhere);
-  if (name.first >= 0) seconds_in_[name] += log_.calls.back().exit_s - log_.calls.back().enter_s;
+  if (name.first < 0) return;
+  const auto known = communicators_.try_emplace(name, Communicator{.id = id_}).first;
+  known->second.seconds += log_.calls.back().exit_s - log_.calls.back().enter_s;
+}
+
+/// The last call.
+void CallLog::is_in(std::int64_t number, std::int64_t ranks, std::uint64_t id) {
+  communicator_ = {number, ranks};
+  id_ = id;
 }
 
 Ticket CallLog::begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape,
@@ -97,7 +105,7 @@ void CallLog::add(const Arguments& call, CommunicatorEntry& communicator, Ticket
   ticket.operations = 0;
   if (!has_room()) return;
   count_last_call();
-  communicator_ = {call.communicator, ticket.shape.size};
+  is_in(call.communicator, ticket.shape.size, communicator.id);
   const Pattern pattern = call.function->pattern;
   if (is_collective(pattern) || pattern == Pattern::make_communicator) {
     add_collective(call, communicator, ticket);
@@ -169,7 +177,7 @@ void CallLog::probed(const Arguments& call, const CommunicatorEntry& communicato
                      const MPI_Status& status) {
   if (call.source == MPI_PROC_NULL) return;
   const Channel from{communicator.id, status.MPI_SOURCE, status.MPI_TAG};
-  communicator_ = {call.communicator, shape.size};
+  is_in(call.communicator, shape.size, communicator.id);
   add_probed(Action::probe, from, communicator, shape, order_.next(from));
 }
 
@@ -179,7 +187,7 @@ Ticket CallLog::matched(const Arguments& call, const CommunicatorEntry& communic
   if (call.source == MPI_PROC_NULL) return ticket;
   const auto receive = order_.posted({communicator.id, call.source, call.receive_tag});
   const Channel from{communicator.id, status.MPI_SOURCE, status.MPI_TAG};
-  communicator_ = {call.communicator, shape.size};
+  is_in(call.communicator, shape.size, communicator.id);
   add_probed(Action::receive, from, communicator, shape, order_.number(receive, from));
   return ticket;
 }
@@ -188,7 +196,7 @@ void CallLog::end(const Arguments& call, const Ticket& ticket, const MPI_Status&
   if (is_full_) return;
   for (std::size_t i = 0; i < ticket.operations; ++i) {
     Operation& own = log_.operations[ticket.operation + i];
-    communicator_ = {call.communicator, ticket.shape.size};
+    is_in(call.communicator, ticket.shape.size, ticket.id);
     own.end = next_call() - 1;
     if (own.action != Action::receive) continue;
     const Channel from{ticket.id, status.MPI_SOURCE, status.MPI_TAG};

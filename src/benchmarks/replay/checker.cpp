@@ -22,6 +22,10 @@ const Side& sent_side(const Arguments& call) {
   return call.function->pattern == Pattern::sendrecv_replace ? call.receive : call.send;
 }
 
+std::string described(const Arguments& call, const std::string& of, const std::string& problem) {
+  return fmt::format("{}, {}: {}", call.function->name, of, problem);
+}
+
 }  // namespace
 
 Checker::Checker(const Trace& trace, device::Stream& stream, const Program& program)
@@ -104,8 +108,20 @@ void Checker::end_message(const Arguments& call, const Ticket& ticket, const MPI
     return note(call, text, fmt::format("it has {} bytes, where {} are awaited", *bytes, received.bytes));
   }
   received.bytes = static_cast<std::size_t>(*bytes);
-  compare(call, text, received,
-          message_seed(ticket.id, from.rank, ticket.shape.rank, from.tag, *number, received.bytes));
+  const Verdict verdict = expect(
+      stream_, received, message_seed(ticket.id, from.rank, ticket.shape.rank, from.tag, *number, received.bytes));
+  bytes_ += verdict.elements;
+  if (verdict.error.empty()) return;
+  ++mismatches_;
+  if (message_error_.empty()) message_error_ = described(call, text, verdict.error);
+}
+
+void Checker::finish(bool any_overwritten) {
+  if (any_overwritten) {
+    unchecked_ += mismatches_;
+  } else if (error_.empty()) {
+    error_ = message_error_;
+  }
 }
 
 void Checker::compare(const Arguments& call, const std::string& of, const Block& block, std::uint64_t seed) {
@@ -115,7 +131,7 @@ void Checker::compare(const Arguments& call, const std::string& of, const Block&
 }
 
 void Checker::note(const Arguments& call, const std::string& of, const std::string& problem) {
-  if (error_.empty()) error_ = fmt::format("{}, {}: {}", call.function->name, of, problem);
+  if (error_.empty()) error_ = described(call, of, problem);
 }
 
 }  // namespace commlens::replay

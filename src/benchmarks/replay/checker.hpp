@@ -26,6 +26,7 @@ class Checker final : public Observer {
   Checker(const Trace& trace, device::Stream& stream, const Program& program);
 
   [[nodiscard]] bool needs_bytes() const override { return true; }
+  void overwritten() override { is_overwritten_ = true; }
   /// What is sent is filled, what is received is cleared. Complete when it returns.
   Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape, const Need& bytes) override;
   void begin_again(const Arguments& call, CommunicatorEntry& communicator, Ticket& ticket, const Need& bytes) override;
@@ -35,6 +36,9 @@ class Checker final : public Observer {
   void begin_receive(const Arguments& call, const Need& bytes) override;
   void end(const Arguments& call, const Ticket& ticket, const MPI_Status& status) override;
 
+  [[nodiscard]] bool is_overwritten() const { return is_overwritten_; }
+  /// After the last call. `any_overwritten`: on some rank. Then messages with other bytes than awaited are unchecked.
+  void finish(bool any_overwritten);
   /// The first that was wrong; empty: all is right.
   [[nodiscard]] const std::string& error() const { return error_; }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }          ///< that were compared
@@ -61,6 +65,9 @@ class Checker final : public Observer {
   bool cancels_;  ///< it is not known which message a receive gets after one that was cancelled
   MessageOrder order_;
   std::string error_;
+  std::string message_error_;   ///< the first in the bytes of a message
+  std::size_t mismatches_ = 0;  ///< messages with such bytes
+  bool is_overwritten_ = false;
   std::size_t bytes_ = 0;
   std::size_t unchecked_ = 0;
 };

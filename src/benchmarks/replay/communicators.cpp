@@ -92,8 +92,8 @@ void Communicators::reset() {
   order_ = 0;
   world_.emplace(parent_.handle());
   self_.emplace(MPI_COMM_SELF);
-  entries_[0] = {.handle = world_->handle(), .id = 1, .order = ++order_};
-  entries_[1] = {.handle = self_->handle(), .id = 2, .order = ++order_};
+  entries_[0] = {.handle = world_->handle(), .id = world_id, .order = ++order_};
+  entries_[1] = {.handle = self_->handle(), .id = self_id, .order = ++order_};
 }
 
 /// In the reverse order of their making, which is the same on all ranks of two communicators.

@@ -30,6 +30,9 @@ std::vector<int> neighbors_in_grid(MPI_Comm handle);
 
 class Communicators {
  public:
+  static constexpr std::uint64_t world_id = 1;
+  static constexpr std::uint64_t self_id = 2;
+
   /// `count` numbers. The ranks of `world` are those of the trace.
   Communicators(const transport::Communicator& world, std::size_t count);
   Communicators(Communicators&&) = delete;

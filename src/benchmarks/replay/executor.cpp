@@ -67,34 +67,24 @@ void Executor::release_requests() {
   is_attached_ = false;
 }
 
-/// Executes what makes communicators, and nothing else.
+/// Executes what makes communicators, and nothing else. One that is made by a request is awaited where the program
+/// awaits it: elsewhere ranks could wait for each other.
 void Executor::assign() {
   if (!collectives_) return;
   TransportCollectives& collectives = *collectives_;
   prepare();
-  std::vector<Slot*> made;
-  const auto finish = [&] {
-    for (Slot* const slot : made) {
-      CALL_MPI(PMPI_Wait, &slot->handle, MPI_STATUS_IGNORE);
-      *slot = {};
-    }
-    made.clear();
-  };
   const auto& nodes = program_.nodes();
   for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
     Arguments* const call = program_.leaves()[node.leaf].call;
     Run::heartbeat();
     if (call == nullptr) return;
-    const bool makes_request = call->function->mode == Mode::nonblocking;
     if (call->function->pattern == Pattern::make_communicator) {
-      if (!makes_request) finish();
       make_communicator(*call);
-      if (makes_request && call->request >= 0) made.push_back(slot(call->request));
     } else if (call->function->pattern == Pattern::free_communicator) {
-      finish();
       free_communicator(*call);
+    } else if (is_of_requests(call->function->pattern)) {
+      finish_communicators(*call);
     } else if (is_collective(call->function->pattern)) {
-      finish();
       CommunicatorEntry& communicator = communicators_.at(call->communicator);
       const Shape& shape = Communicators::shape(communicator);
       require_counts(*call, shape);
@@ -102,7 +92,6 @@ void Executor::assign() {
       collectives.assign(*call, communicator, shape);
     }
   });
-  finish();
   collectives.require_some();
 }
 
@@ -123,6 +112,7 @@ Verdict Executor::validate() {
   prepare();
   Checker checker(trace_, run_.stream(), program_);
   execute_for(checker, false);
+  checker.finish(run_.communicator().maximum(checker.is_overwritten() ? 1 : 0) > 0);
   unchecked_ = checker.unchecked();
   return {.elements = checker.bytes(), .error = checker.error()};
 }
@@ -131,7 +121,6 @@ void Executor::execute_for(Observer& observer, bool has_gaps) {
   observer_ = &observer;
   has_gaps_ = has_gaps;
   execute_nodes();
-  for (Slot& slot : slots_) finish_freed(slot);
   has_gaps_ = true;
   observer_ = nullptr;
 }
@@ -228,7 +217,7 @@ void Executor::transfer(Arguments& call) {
   }
   Ticket ticket;
   const bool makes_request = call.function->mode != Mode::blocking;
-  if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
+  if (makes_request) use_again(slot(call.request));
   if (observer_ != nullptr) ticket = observer_->begin(call, communicator, shape, bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status{};
@@ -269,7 +258,7 @@ void Executor::receive_matched(Arguments& call) {
   const Need bytes = need(call, trace_.types, Shape());
   set_places(call, bytes);
   const bool makes_request = call.function->mode != Mode::blocking;
-  if (Slot* const reused = makes_request ? slot(call.request) : nullptr; reused != nullptr) finish_freed(*reused);
+  if (makes_request) use_again(slot(call.request));
   if (observer_ != nullptr) observer_->begin_receive(call, bytes);
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Status status{};

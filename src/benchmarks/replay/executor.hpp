@@ -63,7 +63,8 @@ class Executor {
     bool is_active = false;
     Shape shape;  ///< of its communicator
     Ticket ticket;
-    /// Freed by the program while active, and kept where messages are validated: its place is still in use.
+    /// Freed by the program while active, and kept where messages are validated, to know whether it is complete when
+    /// its place is used again.
     MPI_Request freed = MPI_REQUEST_NULL;
   };
   struct Message {
@@ -117,12 +118,13 @@ class Executor {
   void any(const Arguments& call, std::uint64_t calls);
   void free_request(const Arguments& call);
   void cancel(const Arguments& call);
-  static void finish_freed(Slot& slot);
+  void use_again(Slot* slot);
   void completed(Slot& slot, const MPI_Status& status);
   /// Those of the call; `masked`: only those that the trace says complete.
   void gather(const Arguments& call, bool masked);
   void scatter(const Arguments& call, std::size_t index);
   [[nodiscard]] static bool is_named(const Arguments& call, std::size_t index);
+  void finish_communicators(const Arguments& call);
   void release_requests();
 
   Run& run_;

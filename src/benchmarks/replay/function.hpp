@@ -196,6 +196,19 @@ struct Function {
 /// Of a test or a probe that returns at once.
 inline bool has_flag(const Arguments& call) { return call.function->roles.back() == Role::flag; }
 
+/// Of a wait or a test: whether it completes those requests that the trace names, and not all.
+inline bool completes_some(const Arguments& call) {
+  const Pattern pattern = call.function->pattern;
+  return pattern == Pattern::waitany || pattern == Pattern::waitsome || pattern == Pattern::testany ||
+         pattern == Pattern::testsome;
+}
+/// A test or a probe without result.
+inline bool found_nothing(const Arguments& call) {
+  if (has_flag(call)) return call.flag == 0;
+  const Pattern pattern = call.function->pattern;
+  return (pattern == Pattern::testany && call.index < 0) || (pattern == Pattern::testsome && call.indices.empty());
+}
+
 /// Those that this MPI declares and that a replay executes.
 std::span<const Function> functions();
 /// nullptr: a replay does not execute it, or this MPI has no such function. Without its form for large counts it is

@@ -1,6 +1,10 @@
 // What a replay does between two calls: as long as the program took, nothing that communicates.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "base/enum_names.hpp"
 #include "benchmarks/replay/trace.hpp"
 
@@ -10,18 +14,24 @@ namespace commlens::replay {
 enum class Gaps { cpu, wall, none };
 ENUM_NAMES(Gaps, {cpu, "cpu"}, {wall, "wall"}, {none, "none"});
 
-/// Keeps this thread's core busy.
+/// Keeps this thread's core busy, and reads memory as it goes: what computes displaces what MPI has in the caches.
 class BusyLoop {
  public:
   /// Measures how fast the core is, for some milliseconds.
   BusyLoop();
 
   /// So many nanoseconds of CPU time, however long it takes.
-  void work(double ns) const;
+  void work(double ns);
   /// Until so many nanoseconds are over.
-  static void wait(double ns);
+  void wait(double ns);
 
  private:
+  static constexpr std::size_t bytes = std::size_t{4} << 20U;  ///< more than a core has in caches of its own
+
+  void do_steps(std::uint64_t steps);
+
+  std::vector<std::uint64_t> data_ = std::vector<std::uint64_t>(bytes / sizeof(std::uint64_t));
+  std::size_t place_ = 0;
   double steps_per_ns_ = 1;
 };
 

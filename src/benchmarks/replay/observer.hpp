@@ -42,8 +42,10 @@ class Observer {
   virtual void entered(const Arguments& /*call*/) {}
   virtual void left() {}
 
-  /// Whether the bytes of a message must stay until it is complete, also where the program has freed its request.
+  /// Whether it looks at the bytes of messages, and wants to be told by overwritten().
   [[nodiscard]] virtual bool needs_bytes() const { return false; }
+  /// The program has freed a request, and the place of its message is used again before MPI has completed it.
+  virtual void overwritten() {}
 
   /// Before a call that communicates, or makes a communicator or a persistent request.
   virtual Ticket begin(const Arguments& call, CommunicatorEntry& communicator, const Shape& shape,

@@ -137,10 +137,16 @@ double Options::not_replayed() const {
   return recorded_->call_s > 0 ? recorded_->not_replayed_s / recorded_->call_s : 0;
 }
 
+std::vector<std::string> Options::scale_to_memory(const MemoryBudget& budget, int /*ranks*/) {
+  on_gpu_ = budget.on_gpu;
+  return {};
+}
+
+/// With buffers on the GPU any transport may need the stage, elsewhere `staged` does.
 MemoryEstimate Options::memory_estimate(int rank, int /*ranks*/) const {
   const Program program(*trace_, static_cast<std::size_t>(rank));
   const auto bytes = static_cast<double>(program.bytes() + 1);
-  return {.buffers = bytes, .operation = bytes};
+  return {.buffers = bytes, .staging = on_gpu_ ? bytes : 0, .operation = on_gpu_ ? 0 : bytes};
 }
 
 }  // namespace commlens::replay

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "benchmarks/replay/gaps.hpp"
 #include "benchmarks/replay/program.hpp"
@@ -25,6 +26,7 @@ struct Options {
   void describe(OptionSet& options);
   /// Reads the trace; throws UsageError for one that these ranks cannot replay. Collective, where MPI is initialized.
   void resolve(int ranks);
+  std::vector<std::string> scale_to_memory(const MemoryBudget& budget, int ranks);
   [[nodiscard]] MemoryEstimate memory_estimate(int rank, int ranks) const;
 
   [[nodiscard]] const Trace& trace() const { return *trace_; }
@@ -38,6 +40,7 @@ struct Options {
 
   std::shared_ptr<const Trace> trace_;
   std::shared_ptr<const Recorded> recorded_;
+  bool on_gpu_ = false;  ///< the buffers
 };
 
 }  // namespace commlens::replay

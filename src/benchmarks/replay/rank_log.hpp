@@ -11,6 +11,7 @@ namespace commlens::replay {
 struct LoggedCall {
   double enter_s = 0;
   double exit_s = 0;
+  bool found_nothing = false;  ///< a test or a probe without result
 };
 
 enum class Action : std::uint8_t {

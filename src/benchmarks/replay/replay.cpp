@@ -35,9 +35,9 @@ constexpr Fact sent_bytes{"sent_bytes", unit::bytes,
                           "bytes that the calls of all ranks send, as `commlens profile` counts them"};
 constexpr Fact unchecked_calls{
     "unchecked_calls", unit::none,
-    "calls of all ranks whose results validation does not know: beside wildcards that the "
-    "trace has left, in programs that cancel requests, of neighbors and of intercommunicators, reductions of pairs, of "
-    "complex numbers and by operations of the program's own"};
+    "calls of all ranks whose results validation does not know: beside wildcards that the trace has left, in programs "
+    "that cancel requests or that write again before a freed send is complete, of neighbors and of intercommunicators, "
+    "reductions of pairs, of complex numbers and by operations of the program's own"};
 
 constexpr Fact bytes_scale{
     "bytes_scale", unit::none,

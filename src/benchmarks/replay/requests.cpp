@@ -27,11 +27,14 @@ Executor::Slot* Executor::slot(std::int64_t number) {
   return number < 0 ? nullptr : &slots_[static_cast<std::size_t>(number)];
 }
 
-/// The place of a request that the program has freed while it was active is in use until MPI has completed it.
-void Executor::finish_freed(Slot& slot) {
-  if (slot.freed == MPI_REQUEST_NULL) return;
-  CALL_MPI(PMPI_Wait, &slot.freed, MPI_STATUS_IGNORE);
-  if (slot.freed != MPI_REQUEST_NULL) CALL_MPI(PMPI_Request_free, &slot.freed);  // a persistent one
+/// By a new request. Waiting for one that the program has freed could last forever: its message may be received after
+/// that of the new one.
+void Executor::use_again(Slot* slot) {
+  if (slot == nullptr || slot->freed == MPI_REQUEST_NULL) return;
+  int is_complete = 0;
+  CALL_MPI(PMPI_Test, &slot->freed, &is_complete, MPI_STATUS_IGNORE);
+  if (slot->freed != MPI_REQUEST_NULL) CALL_MPI(PMPI_Request_free, &slot->freed);
+  if (is_complete == 0 && observer_ != nullptr) observer_->overwritten();
 }
 
 /// MPI libraries differ in where they make no request, such as for a message to nobody.
@@ -66,6 +69,21 @@ void Executor::completed(Slot& slot, const MPI_Status& status) {
 bool Executor::is_named(const Arguments& call, std::size_t index) {
   const auto number = static_cast<std::int64_t>(index);
   return call.index == number || std::find(call.indices.begin(), call.indices.end(), number) != call.indices.end();
+}
+
+/// Of the requests that the call completes, those of assign(): where communicators are made, and no other is active.
+void Executor::finish_communicators(const Arguments& call) {
+  if (found_nothing(call)) return;
+  const auto finish = [&](std::int64_t number) {
+    Slot* const own = slot(number);
+    if (own == nullptr || own->handle == MPI_REQUEST_NULL) return;
+    CALL_MPI(PMPI_Wait, &own->handle, MPI_STATUS_IGNORE);
+    own->is_active = false;
+  };
+  finish(call.request);
+  for (std::size_t index = 0; index < call.requests.size(); ++index) {
+    if (!completes_some(call) || is_named(call, index)) finish(call.requests[index]);
+  }
 }
 
 void Executor::gather(const Arguments& call, bool masked) {

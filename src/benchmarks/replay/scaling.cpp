@@ -89,10 +89,18 @@ class Scaler {
     for_each_call([&](const Function& function, TraceEvent& event) {
       function_ = &function;
       if (function.pattern == Pattern::buffer_attach) {
-        event.fields.back() = limited(capacity(event.fields.back()));
+        event.fields.back() = limited(room_for(event.fields.back()));
         return;
       }
-      for (const SideFields& side : sides_of(function)) scale(side, event);
+      for (const SideFields& side : sides_of(function)) {
+        if (!side.is_capacity) scale(side, event);
+      }
+    });
+    for_each_call([&](const Function& function, TraceEvent& event) {
+      function_ = &function;
+      for (const SideFields& side : sides_of(function)) {
+        if (side.is_capacity) scale_capacity(side, event);
+      }
     });
   }
 
@@ -122,13 +130,15 @@ class Scaler {
     if (side.type && type < 0) return;  // not significant on this rank
     if (side.count) {
       auto& count = event.fields[*side.count];
-      count = scaled(count, size_of(type), side.is_capacity);
+      count = scaled(count, size_of(type));
+      const bool is_message = !is_collective(function_->pattern) && count > 0;
+      if (is_message) longest_ = std::max(longest_, static_cast<double>(count) * static_cast<double>(size_of(type)));
     }
     if (!side.counts) return;
     auto counts = array(event.fields[*side.counts]);
     const auto types = side.types ? array(event.fields[*side.types]) : std::vector<std::int64_t>();
     for (std::size_t i = 0; i < counts.size(); ++i) {
-      counts[i] = scaled(counts[i], size_of(i < types.size() ? types[i] : type), side.is_capacity);
+      counts[i] = scaled(counts[i], size_of(i < types.size() ? types[i] : type));
     }
     if (!counts.empty()) event.fields[*side.counts] = number_of(counts);
   }
@@ -140,9 +150,17 @@ class Scaler {
     return known->second;
   }
 
-  [[nodiscard]] std::int64_t scaled(std::int64_t count, std::int64_t size, bool is_capacity) const {
+  /// Programs receive into more room than a message needs: it is never more than the longest one.
+  void scale_capacity(const SideFields& side, TraceEvent& event) const {
+    if (!side.count || !side.type || event.fields[*side.type] < 0) return;
+    auto& count = event.fields[*side.count];
+    const std::int64_t size = size_of(event.fields[*side.type]);
+    if (count <= 0 || size <= 0) return;
+    count = limited(std::min(room_for(count), std::ceil(longest_ / static_cast<double>(size))));
+  }
+
+  [[nodiscard]] std::int64_t scaled(std::int64_t count, std::int64_t size) const {
     if (count <= 0) return count;
-    if (is_capacity) return limited(capacity(count));
     const std::int64_t unit = elements_of_unit(count, size);
     return limited(std::max(1.0, std::round(factor_ * (static_cast<double>(count) / static_cast<double>(unit)))) *
                    static_cast<double>(unit));
@@ -160,7 +178,7 @@ class Scaler {
   }
 
   /// A message of at most `count` elements has as many or fewer afterwards: its unit is at most all of it.
-  [[nodiscard]] double capacity(std::int64_t count) const {
+  [[nodiscard]] double room_for(std::int64_t count) const {
     return std::ceil(static_cast<double>(count) * std::max(1.0, factor_ + 0.5));
   }
 
@@ -176,6 +194,7 @@ class Scaler {
   Trace& trace_;
   double factor_;
   const Function* function_ = nullptr;
+  double longest_ = 0;  ///< bytes of a message, scaled
   std::map<Pattern, std::set<std::int64_t>> sizes_;
   std::map<std::vector<std::int64_t>, std::int64_t> arrays_;
 };

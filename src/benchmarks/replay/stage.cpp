@@ -8,7 +8,8 @@ Stage::Stage(Run& run, const device::Buffer& memory, const std::vector<TraceType
     : stream_(run.stream()),
       memory_(memory),
       types_(types),
-      host_(run.device().allocate(run.device().staging_memory(), memory.bytes())) {}
+      host_(device::on_gpu(run.memory()) ? run.staging_buffer(memory.bytes())
+                                         : run.device().allocate(run.device().staging_memory(), memory.bytes())) {}
 
 void Stage::copy_out(const Arguments& call, const Shape& shape) {
   for_each_sent(call, shape, types_,

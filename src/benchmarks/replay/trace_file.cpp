@@ -92,15 +92,20 @@ std::int64_t not_negative(std::uint64_t value) {
   return static_cast<std::int64_t>(value);
 }
 
-LeafTimes read_times(Reader& reader) {
-  LeafTimes times;
-  times.count = reader.number();
-  times.gap_ns = reader.number();
-  times.gap_cpu_ns = reader.number();
+/// Of a leaf that was executed so often.
+LeafTimes read_times(Reader& reader, std::uint64_t count) {
+  LeafTimes times{.count = count, .calls = count};
+  const std::uint64_t coded = reader.number();
+  times.gap_ns = coded >> 1;
+  if ((coded & 1) != 0) {
+    const std::uint64_t more = reader.number();
+    if (more > std::numeric_limits<std::uint64_t>::max() - count) throw Damage("a number of calls is too large");
+    times.calls += more;
+  }
+  times.gap_cpu_ns = times.gap_ns - static_cast<std::uint64_t>(reader.signed_number());
   times.call_ns = reader.number();
-  times.longest_gap_ns = reader.number();
-  times.longest_call_ns = reader.number();
-  times.calls = reader.number();
+  times.longest_gap_ns = times.calls > 1 ? reader.number() : times.gap_ns;
+  times.longest_call_ns = times.calls > 1 ? reader.number() : times.call_ns;
   return times;
 }
 
@@ -291,14 +296,8 @@ class TraceReader {
     TraceRank entry;
     entry.body = reader.index(trace_.bodies.size(), "body");
     const auto& executions = trace_.bodies[entry.body].executions;
-    if (reader.length() != executions.size()) throw Damage("there are not as many times as calls in the body");
     entry.times_begin = begin_ + reader.position();
-    for (const std::uint64_t expected : executions) {
-      const LeafTimes times = read_times(reader);
-      if (times.count != expected || times.calls < times.count) {
-        throw Damage("the times are of another number of executions than the body has");
-      }
-    }
+    for (const std::uint64_t count : executions) read_times(reader, count);
     trace_.of_rank[rank] = entry;
   }
 
@@ -331,8 +330,8 @@ Trace parse_trace(std::string content, const std::string& file) { return TraceRe
 
 std::vector<LeafTimes> Trace::times(std::size_t rank) const {
   Reader reader(std::string_view(content).substr(of_rank[rank].times_begin));
-  std::vector<LeafTimes> times(body(rank).executions.size());
-  for (LeafTimes& entry : times) entry = read_times(reader);
+  std::vector<LeafTimes> times;
+  for (const std::uint64_t count : body(rank).executions) times.push_back(read_times(reader, count));
   return times;
 }
 

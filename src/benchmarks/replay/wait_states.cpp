@@ -42,9 +42,9 @@ class WaitStates {
 
   void find(std::size_t rank) {
     const RankLog& log = logs_[rank];
-    Waits& waits = waits_[rank];
-    waits.of_call.resize(log.calls.size());
+    waits_[rank].of_call.resize(log.calls.size());
     const auto numbers = by_end(log);
+    std::uint32_t first = 0;  // call that may belong to the next that completes something
     for (std::size_t i = 0; i < numbers.size();) {
       const std::uint32_t call = log.operations[numbers[i]].end;
       Begin last;
@@ -63,9 +63,10 @@ class WaitStates {
       }
       // Of a rank that comes late to an exchange it is known that the receive has to await its send. Only what is
       // later is for its receive.
-      double until_s = log.calls[call].enter_s;
-      if (last.call) until_s = take(rank, call, until_s, last, state);
-      if (last_receive.call) take(rank, call, until_s, last_receive, WaitState::late_receiver);
+      const Calls calls{.rank = rank, .first = first_test_before(log, call, first), .last = call};
+      if (last.call) take(calls, 0, last, state);
+      if (last_receive.call) take(calls, last.call ? last.time_s : 0, last_receive, WaitState::late_receiver);
+      first = call + 1;
     }
   }
 
@@ -74,14 +75,29 @@ class WaitStates {
     return own.action != Action::send || begin_s < call.exit_s;
   }
 
-  /// The time from `begin_s` on, in the call. Returns until when that is.
-  double take(std::size_t rank, std::uint32_t number, double begin_s, const Begin& last, WaitState state) {
-    const double end_s = std::clamp(last.time_s, begin_s, std::max(begin_s, logs_[rank].calls[number].exit_s));
-    const double seconds = end_s - begin_s;
-    waits_[rank].of_call[number] += seconds;
-    waits_[rank].sums[static_cast<std::size_t>(state)] += seconds;
-    waits_[static_cast<std::size_t>(last.call.rank)].caused_s += seconds;
-    return end_s;
+  /// Tests and probes without result that directly precede a call wait for the same.
+  static std::uint32_t first_test_before(const RankLog& log, std::uint32_t call, std::uint32_t least) {
+    while (call > least && log.calls[call - 1].found_nothing) --call;
+    return call;
+  }
+
+  /// That wait together.
+  struct Calls {
+    std::size_t rank = 0;
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
+
+  /// The time in the calls from `begin_s` until `awaited` has begun.
+  void take(const Calls& calls, double begin_s, const Begin& awaited, WaitState state) {
+    Waits& waits = waits_[calls.rank];
+    for (std::uint32_t number = calls.first; number <= calls.last; ++number) {
+      const LoggedCall& call = logs_[calls.rank].calls[number];
+      const double seconds = std::max(0.0, std::min(awaited.time_s, call.exit_s) - std::max(begin_s, call.enter_s));
+      waits.of_call[number] += seconds;
+      waits.sums[static_cast<std::size_t>(state)] += seconds;
+      waits_[static_cast<std::size_t>(awaited.call.rank)].caused_s += seconds;
+    }
   }
 
   const std::vector<RankLog>& logs_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/json.hpp"
 #include "benchmarks/replay/call_log.hpp"
 #include "benchmarks/replay/common_clock.hpp"
+#include "benchmarks/replay/communicators.hpp"
 #include "benchmarks/replay/critical_path.hpp"
 #include "benchmarks/replay/matching.hpp"
 #include "benchmarks/replay/rank_log.hpp"
@@ -69,27 +71,32 @@ std::vector<RankLog> gathered_logs(const transport::Communicator& ranks, const R
 void convert(RankLog& log, const CommonClock& clock) {
   log.start_s = clock.common(log.start_s);
   log.end_s = clock.common(log.end_s);
-  for (LoggedCall& call : log.calls) call = {clock.common(call.enter_s), clock.common(call.exit_s)};
+  for (LoggedCall& call : log.calls) {
+    call.enter_s = clock.common(call.enter_s);
+    call.exit_s = clock.common(call.exit_s);
+  }
 }
 
-std::string series_name(const CallLog::CommunicatorName& name) {
-  if (name.first == 0) return "MPI_COMM_WORLD_s";
-  if (name.first == 1) return "MPI_COMM_SELF_s";
-  return fmt::format("communicator_{}_of_{}_ranks_s", name.first, name.second);
+std::string series_name(std::size_t number, std::int64_t ranks) {
+  if (number == 0) return "MPI_COMM_WORLD_s";
+  if (number == 1) return "MPI_COMM_SELF_s";
+  return fmt::format("communicator_{}_of_{}_ranks_s", number, ranks);
 }
 
-/// Collective: the time in calls on each communicator, by rank.
+/// Collective: the time in calls on each communicator, by rank. Numbers of the trace are a rank's own: the series have
+/// others, in the order of the ranks.
 void add_communicators(Run& run, const CallLog& log) {
-  Json mine = Json::object();
-  for (const auto& [name, seconds] : log.seconds_in()) mine[series_name(name)] = seconds;
+  Json mine = Json::array();
+  for (const auto& [name, own] : log.communicators()) mine.push_back({own.id, name.second, own.seconds});
+  std::map<std::uint64_t, std::size_t> numbers{{Communicators::world_id, 0}, {Communicators::self_id, 1}};
   std::map<std::string, std::vector<double>> series;
   std::size_t rank = 0;
   for (const std::string& text : run.communicator().gather(line_of(mine))) {
-    const Json seconds_in = parse_json(text);
-    for (const auto& [name, seconds] : seconds_in.items()) {
-      auto& of_rank = series[name];
+    for (const Json& own : parse_json(text)) {
+      const std::size_t number = numbers.try_emplace(own[0].get<std::uint64_t>(), numbers.size()).first->second;
+      auto& of_rank = series[series_name(number, own[1].get<std::int64_t>())];
       of_rank.resize(static_cast<std::size_t>(run.ranks()));
-      of_rank[rank] = seconds.get<double>();
+      of_rank[rank] += own[2].get<double>();
     }
     ++rank;
   }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import Commlens
 from native_helpers import RING, measured, needs_native, on_host_build, shown
 
 pytestmark = needs_native
@@ -39,3 +40,10 @@ def test_a_replay_tells_waiting_from_transfer(tmp_path: Path) -> None:
 def test_without_parts_there_is_no_further_replay(tmp_path: Path) -> None:
     (record,) = measured(tmp_path, 2, WORDS, "--no-parts")
     assert not record.parts and "waiting_s" not in record.facts and record.measured
+
+
+def test_settings_are_tuned_for_the_program_of_a_trace(commlens: Commlens) -> None:
+    run = commlens("tune", "--replay", RING, "--gaps", "none", "--dry-run")
+    assert run.stdout.startswith(f"commlens run replay --trace {RING} --gaps none --ranks 2\n")
+    run = commlens("tune", "latency", "--replay", RING, "--dry-run")
+    assert run.returncode == 2 and "that is the benchmark; leave out 'latency'" in run.stderr

@@ -225,8 +225,10 @@ def test_a_trace_that_cannot_be_written_loses_no_record(mpi: Mpi) -> None:
 
 def sample() -> Trace:
     """Two ranks, one of which has its own body."""
-    times = CallTimes(6, 100, 90, 3000, 40, 900, 6)
+    once = CallTimes(1, 100, 90, 3000, 100, 3000, 1)
+    often = CallTimes(6, 100, 190, 3000, 40, 900, 6)
     body = (0, Loop(3, (1, Loop(2, (0, 2)))), 2)
+    times = [once, CallTimes(3, 0, 0, 10, 0, 8, 5), often, often, once]
     return Trace(
         header={"ranks": 2, "mpi": "Open MPI 5.0.7", "complete": True, "dropped": [0, 0]},
         functions=["MPI_Send bnTrtc", "MPI_Recv bnTrtc", "MPI_Alltoallv baaTbaaTc"],
@@ -239,7 +241,7 @@ def sample() -> Trace:
             Event(2, (0, 0, 1, 0, 0, 0, 1, 1, 0)),
         ],
         bodies=[body, (1,)],
-        ranks=[Rank(0, 0, [times] * 5), Rank(1, 1, [times])],
+        ranks=[Rank(0, 0, times), Rank(1, 1, [CallTimes(1, 8, 0, 10, 8, 6, 3)])],
     )
 
 
@@ -284,9 +286,10 @@ def test_a_changed_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"events": [Event(7, ())]}, "unknown function"),
+        ({"events": [Event(7, ())], "bodies": [], "ranks": []}, "unknown function"),
         ({"bodies": [(5,)], "ranks": []}, "unknown event"),
-        ({"ranks": [Rank(0, 0, [])]}, "without its body or its times"),
+        ({"ranks": [Rank(0, 7, [])]}, "rank 0 without its body"),
+        ({"ranks": [Rank(0, 0, [])]}, "a number without an end"),
     ],
 )
 def test_a_file_that_refers_to_nothing_is_refused(
@@ -304,8 +307,8 @@ def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
     file = tmp_path / "t.clt"
     file.write_bytes(container.written(sample()))
     info = commlens("trace", "info", file)
-    assert info.returncode == 0 and "36 calls at 6 places" in info.stdout, info
-    assert "12 messages between two ranks, 480 B" in info.stdout
+    assert info.returncode == 0 and "22 calls at 6 places" in info.stdout, info
+    assert "7 messages between two ranks, 280 B" in info.stdout
     checked = commlens("trace", "check", file)
     assert (checked.returncode, checked.stdout) == (0, f"{file}: whole\n")
     file.write_bytes(file.read_bytes()[:-1])

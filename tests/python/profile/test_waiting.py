@@ -87,15 +87,17 @@ def test_a_call_that_has_not_ended_counts_to_the_end(mpi: Mpi) -> None:
 def test_regions(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), "regions", options=("--regions",))
     regions = {region["name"]: region for region in run.record["regions"]}
-    calls = {
-        name: {function["name"]: function["calls"] for function in region["functions"]}
+    counts = {
+        name: {own["name"]: (own["calls"], own["bytes"]) for own in region["functions"]}
         for name, region in regions.items()
     }
-    assert calls == {
-        "outer": {"MPI_Barrier": [4, 4]},
-        "inner": {"MPI_Barrier": [3, 3]},
-        "7": {"MPI_Barrier": [1, 1]},
+    assert counts == {
+        "outer": {"MPI_Barrier": ([4, 4], [0, 0]), "MPI_Bcast": ([3, 3], [60, 60])},
+        "inner": {"MPI_Barrier": ([3, 3], [0, 0]), "MPI_Bcast": ([3, 3], [60, 60])},
+        "7": {"MPI_Barrier": ([1, 1], [0, 0])},
     }
+    (whole,) = (own for own in run.record["functions"] if own["name"] == "MPI_Bcast")
+    assert (whole["calls"], whole["bytes"]) == ([4, 4], [68, 68])
     assert regions["inner"]["entries"] == [3, 3]
     for outer, inner in zip(regions["outer"]["time_s"], regions["inner"]["time_s"]):
         assert 0 < inner < outer

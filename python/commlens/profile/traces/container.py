@@ -16,7 +16,6 @@ MARK = b"commlens trace 1\n"
 _HEAD = struct.Struct("<BII")
 _ITEMS = 10_000  # of a list in one block
 _DEEPEST = 64
-_TIMES = ("count", "gap", "cpu", "call", "longest_gap", "longest_call", "calls")
 Item = TypeVar("Item")
 
 
@@ -110,10 +109,16 @@ def _write_event(out: _Writer, event: Event) -> None:
 def _write_rank(out: _Writer, rank: Rank) -> None:
     out.number(rank.rank)
     out.number(rank.body)
-    out.number(len(rank.times))
     for times in rank.times:
-        for name in _TIMES:
-            out.number(getattr(times, name))
+        more = times.calls - times.count
+        out.number(2 * times.gap + (more > 0))
+        if more:
+            out.number(more)
+        out.signed(times.gap - times.cpu)
+        out.number(times.call)
+        if times.calls > 1:
+            out.number(times.longest_gap)
+            out.number(times.longest_call)
 
 
 class _Reader:
@@ -217,7 +222,7 @@ def _take(trace: Trace, letter: str, content: _Reader) -> None:
     elif letter == "B":
         trace.bodies.append(content.nodes())
     elif letter == "R":
-        trace.ranks.append(_read_rank(content))
+        trace.ranks.append(_read_rank(content, trace))
     else:
         raise ValueError(f"a block of type {letter!r}")
     content.end()
@@ -233,31 +238,40 @@ def _read_event(content: _Reader) -> Event:
     return Event(content.number(), tuple(content.listed(_Reader.signed)))
 
 
-def _read_rank(content: _Reader) -> Rank:
-    return Rank(
-        content.number(),
-        content.number(),
-        content.listed(lambda own: CallTimes(*(own.number() for _ in _TIMES))),
-    )
+def _read_rank(content: _Reader, trace: Trace) -> Rank:
+    rank, body = content.number(), content.number()
+    if body >= len(trace.bodies):
+        raise ValueError(f"rank {rank} without its body")
+    counts = _executions(trace.bodies[body], 1, len(trace.events))
+    return Rank(rank, body, [_read_times(content, count) for count in counts])
+
+
+def _read_times(content: _Reader, count: int) -> CallTimes:
+    """Of a leaf that was executed so often."""
+    coded = content.number()
+    calls = count + (content.number() if coded % 2 else 0)
+    gap = coded // 2
+    cpu = gap - content.signed()
+    call = content.number()
+    longest = (content.number(), content.number()) if calls > 1 else (gap, call)
+    return CallTimes(count, gap, cpu, call, *longest, calls)
 
 
 def _check(trace: Trace) -> None:
-    """That numbers of functions, events and bodies exist, and each leaf has its times."""
+    """That numbers of functions and events exist."""
     if any(event.function >= len(trace.functions) for event in trace.events):
         raise ValueError("an event of an unknown function")
-    counts = [_leaves(body, len(trace.events)) for body in trace.bodies]
-    for rank in trace.ranks:
-        if rank.body >= len(counts) or len(rank.times) != counts[rank.body]:
-            raise ValueError(f"rank {rank.rank} without its body or its times")
+    for body in trace.bodies:
+        for _ in _executions(body, 1, len(trace.events)):
+            pass
 
 
-def _leaves(body: tuple[Node, ...], events: int) -> int:
-    count = 0
+def _executions(body: tuple[Node, ...], times: int, events: int) -> Iterator[int]:
+    """How often each leaf is executed."""
     for node in body:
         if isinstance(node, Loop):
-            count += _leaves(node.body, events)
+            yield from _executions(node.body, times * node.count, events)
         elif node < events:
-            count += 1
+            yield times
         else:
             raise ValueError("a body with an unknown event")
-    return count

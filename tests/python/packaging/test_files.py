@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-FOLDER = Path(__file__).parents[2] / "packaging"
+FOLDER = Path(__file__).parents[3] / "packaging"
 PROJECT = (FOLDER.parent / "pyproject.toml").read_text(encoding="utf-8")
 PYTHON = [
     *FOLDER.glob("reframe/*.py"),

@@ -10,7 +10,7 @@ class Commlens(CMakePackage, CudaPackage, ROCmPackage):
     """Measures what an application's communication costs on a GPU machine, and how far that is from
     what the machine can do."""
 
-    # No release has been published yet: `spack develop --path CHECKOUT commlens@main` has the sources.
+    # No release has been published yet: the sources are a checkout, by `spack develop`.
     version("main")
 
     license("BSD-3-Clause")

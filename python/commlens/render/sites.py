@@ -58,8 +58,7 @@ def _picture(domains: Sequence[Domain]) -> Iterator[str]:
 
 
 def _border(corners: str, width: int, count: int) -> str:
-    left, middle, right = corners
-    return " " * INDENT + left + middle.join(["─" * (width + 2)] * count) + right
+    return " " * INDENT + corners[0] + corners[1].join(["─" * (width + 2)] * count) + corners[2]
 
 
 def _lines(domain: Domain) -> list[str]:

@@ -1,11 +1,13 @@
-"""ReFrame tests that run commlens-bench: what they measure is read from its records.
+"""ReFrame tests that run commlens-bench: what they measure is read from its records, and judged by
+what the history of commlens has of the same cases.
 
 A test is run only: it takes a commlens-bench that is on the PATH, or in a module (`--module`, or
 `--setvar commlens_modules=commlens/0.1.0`). Scheduler and launcher are those of the site's own
-configuration; `example_site.py` is a small one. README.md has the command lines.
+configuration; `example_site.py` is a small one. The Python package commlens is needed where ReFrame
+is: its wheel has no compiled part. README.md has the command lines.
 """
 
-import json
+import os
 from pathlib import Path
 
 import reframe as rfm
@@ -17,6 +19,8 @@ from reframe.core.builtins import (
     sanity_function,
     variable,
 )
+
+import commlens
 
 # Each is quick and says something of its own; -S commlens_options adds to them.
 CASES = {
@@ -38,6 +42,11 @@ class CommlensCheck(rfm.RunOnlyRegressionTest):
     commlens_ranks_per_node = variable(int, value=1)
     commlens_options = variable(str, value="")
     commlens_modules = variable(str, value="")
+    # The history that has the references, and to which records are added; none without it.
+    commlens_store = variable(str, value="")
+    # What the history calls the machine; without it `system:partition`.
+    commlens_machine = variable(str, value=os.environ.get("COMMLENS_MACHINE", ""))
+    commlens_threshold = variable(float, value=0.03)
 
     descr = "communication as commlens measures it"
     valid_systems = ["*"]
@@ -67,46 +76,48 @@ class CommlensCheck(rfm.RunOnlyRegressionTest):
     @sanity_function
     def every_case_is_right(self):
         """All that ran is validated, and something ran."""
-        records = _records(self.stagedir)
-        ran = [record for record in records if record["status"] != "skipped"]
-        wrong = [record for record in ran if record["status"] != "ok"]
+        ran = [record for record in self._records() if record.status != "skipped"]
+        wrong = [record.reason for record in ran if record.status != "ok"]
         return sn.all(
             [
-                sn.assert_true(ran, msg="commlens-bench has written no record"),
-                sn.assert_false(wrong, msg=f"not ok: {[record['reason'] for record in wrong]}"),
+                sn.assert_true(ran, msg="commlens-bench has measured nothing"),
+                sn.assert_false(wrong, msg=f"not ok: {wrong}"),
             ]
         )
 
     @run_before("performance")
     def read_metrics(self):
-        units, sizes = _declared(self.stagedir)
-        for record in _records(self.stagedir):
-            if record["status"] != "ok":
-                continue
-            size = "-".join(str(record["parameters"][name]) for name in sizes)
-            for metric, statistic in record["statistics"].items():
-                words = (record["transport"], record["memory"], size, metric)
-                name = "_".join(word for word in words if word)
-                self.perf_variables[name] = sn.make_performance_function(
-                    sn.defer(statistic["median"]), units[metric]
+        measured = [record for record in self._records() if record.status == "ok"]
+        for record in measured:
+            for metric, statistic in record.statistics.items():
+                self.perf_variables[_name(record, metric)] = sn.make_performance_function(
+                    sn.defer(statistic.median), record.start.metrics[metric].unit
                 )
+        if self.commlens_store:
+            self._refer_to_history(measured)
+
+    def _refer_to_history(self, measured):
+        """The baseline of each case as the reference of its main metric; then adds the records."""
+        history = commlens.history.open(Path(self.commlens_store).expanduser())
+        machine = self.commlens_machine or self.current_partition.fullname
+        known = history.baselines(measured, machine=machine, threshold=self.commlens_threshold)
+        references = {}
+        for record, baseline in zip(measured, known):
+            if baseline is not None:
+                part = baseline.limit / baseline.value - 1
+                bounds = (None, part) if part > 0 else (part, None)
+                name = _name(record, baseline.metric.name)
+                references[name] = (baseline.value, *bounds, baseline.metric.unit)
+        self.reference = {self.current_partition.fullname: references}
+        history.add(measured, machine=machine)
+
+    def _records(self):
+        return commlens.read(Path(self.stagedir, RECORDS))
 
 
-def _lines(folder):
-    text = (Path(folder) / RECORDS).read_text(encoding="utf-8")
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def _records(folder):
-    try:
-        return [line for line in _lines(folder) if line["kind"] == "record"]
-    except FileNotFoundError:
-        return []
-
-
-def _declared(folder):
-    """The units of the metrics, and the parameters that are sizes."""
-    declared = next(line["benchmark"] for line in _lines(folder) if line["kind"] == "start")
-    units = {metric["name"]: metric["unit"] for metric in declared["metrics"]}
-    sizes = [one["name"] for one in declared["parameters"] if one["role"] == "size"]
-    return units, sizes
+def _name(record, metric):
+    """Of a performance variable: mpi_host_8_latency_us."""
+    declared = record.start.parameters.values()
+    size = "-".join(str(record.parameters[one.name]) for one in declared if one.role == "size")
+    words = (record.transport, record.memory, size, record.variant_value, metric)
+    return "_".join(filter(None, words))

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
 import subprocess
+import sys
+from functools import partial
+from pathlib import Path
 
 import pytest
+from pytest import MonkeyPatch
 
 from conftest import Commlens
+from run_helpers import executable, wait_for
 
 
 @pytest.mark.parametrize(
@@ -73,9 +80,6 @@ def test_files_are_left_to_the_shell(line: str, commlens: Commlens) -> None:
 def test_the_script_of_a_shell(shell: str, commlens: Commlens) -> None:
     run = commlens("completion", shell)
     assert run.returncode == 0 and f"_COMMLENS_COMPLETE={shell}_complete" in run.stdout
-    if shutil.which(shell):
-        check = [shell, "--no-execute" if shell == "fish" else "-n"]
-        subprocess.run(check, input=run.stdout, text=True, check=True)
 
 
 def test_another_shell_is_refused(commlens: Commlens) -> None:
@@ -83,11 +87,79 @@ def test_another_shell_is_refused(commlens: Commlens) -> None:
     assert (run.returncode, run.stderr) == (2, "commlens: SHELL tcsh: write bash, zsh or fish\n")
 
 
-def test_bash_completes_with_the_script(commlens: Commlens) -> None:
-    script = commlens("completion", "bash").stdout
-    asked = "COMP_WORDS=(commlens his); COMP_CWORD=1; _commlens_completion commlens his commlens"
-    words = ["bash", "--norc", "-c", f'{script}\n{asked}; echo "${{COMPREPLY[*]}}"']
-    bash = shutil.which("commlens") and subprocess.run(words, capture_output=True, text=True)
-    if not bash:
-        pytest.skip("commlens is not installed on the PATH")
-    assert bash.stdout == "history\n", bash.stderr
+# ---- in the shells themselves ----
+
+COMPLETED = {
+    "commlens his": "commlens history",
+    "commlens job front": "commlens job frontier",
+    "commlens history show --format j": "commlens history show --format json",
+    "commlens run latency allred": "commlens run latency allreduce",
+}
+needs_zsh, needs_fish = (
+    pytest.mark.skipif(not shutil.which(shell), reason=f"no {shell}: apt-get install {shell}")
+    for shell in ("zsh", "fish")
+)
+
+
+@pytest.fixture
+def script(
+    request: pytest.FixtureRequest, tmp_path: Path, commlens: Commlens, monkeypatch: MonkeyPatch
+) -> Path:
+    """What `commlens completion` prints for a shell, which finds the command on its PATH."""
+    (tmp_path / "bin").mkdir()
+    executable(tmp_path / "bin", "commlens", f'exec {sys.executable} -m commlens "$@"')
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    made = tmp_path / "script"
+    made.write_text(commlens("completion", request.param).stdout)
+    return made
+
+
+@pytest.mark.parametrize("script", ["bash"], indirect=True)
+def test_bash_completes(script: Path) -> None:
+    for line, completed in COMPLETED.items():
+        words = line.split()
+        asked = f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _commlens_completion"
+        told = f'source {script}; {asked} commlens; echo "${{COMPREPLY[*]}}"'
+        bash = subprocess.run(["bash", "--norc", "-c", told], capture_output=True, text=True)
+        assert [*words[:-1], bash.stdout.strip()] == completed.split(), bash.stderr
+
+
+@needs_fish
+@pytest.mark.parametrize("script", ["fish"], indirect=True)
+def test_fish_completes(script: Path) -> None:
+    asked = "\n".join(f'echo "$(complete -C "{line}")"' for line in COMPLETED)
+    words = ["fish", "--no-config", "-c", f"source {script}\n{asked}"]
+    fish = subprocess.run(words, capture_output=True, text=True)
+    offered = [completed.split()[-1] for completed in COMPLETED.values()]
+    # Each with its description.
+    assert [line.split("\t")[0] for line in fish.stdout.splitlines()] == offered, fish.stderr
+
+
+@needs_zsh
+@pytest.mark.parametrize("script", ["zsh"], indirect=True)
+def test_zsh_completes_when_tab_is_pressed(script: Path) -> None:
+    # Tab, and a key that appends the line to a file instead of running it.
+    keys = """show() { print -r -- "$BUFFER" >>lines; BUFFER=; }; zle -N show; bindkey '^X' show"""
+    terminal, of_shell = pty.openpty()
+    words = ["zsh", "-f", "-i"]
+    with subprocess.Popen(
+        words, stdin=of_shell, stdout=of_shell, stderr=of_shell, start_new_session=True
+    ) as zsh:
+        try:
+            begin = f"autoload -Uz compinit; compinit -u -D; source {script}; {keys}; : >lines\n"
+            os.write(terminal, begin.encode())
+            wait_for(Path("lines").exists)
+            for number, line in enumerate(COMPLETED, 1):
+                os.write(terminal, f"{line}\t\x18".encode())
+                wait_for(partial(_has_lines, number))
+        finally:
+            zsh.kill()
+            os.close(terminal)
+            os.close(of_shell)
+    lines = Path("lines").read_text().splitlines()
+    assert [line.strip() for line in lines] == [*COMPLETED.values()]
+
+
+def _has_lines(number: int) -> bool:
+    return Path("lines").read_text().count("\n") >= number

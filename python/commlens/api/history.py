@@ -10,6 +10,7 @@ from commlens.api.records import Library, Place, Records, data_frame
 from commlens.base.errors import CommlensError
 from commlens.compare import history as histories
 from commlens.compare.history import writing
+from commlens.compare.history.baselines import Baseline, baselines_of
 from commlens.compare.history.entries import Batch
 from commlens.compare.history.series import BASELINE, CaseSeries, Selection, day, series_of
 from commlens.compare.history.store import lines_of, reading
@@ -68,6 +69,18 @@ class History:
 
         series = self.series(benchmark, machine=machine, since=since)
         return trends.judge(series, baseline, threshold, with_busy=with_busy)
+
+    def baselines(
+        self, records: Iterable[Record], *, machine: str = "", threshold: float = THRESHOLD
+    ) -> list[Baseline | None]:
+        """For each of new records, before they are added, what its case has measured so far: the
+        value of its main metric, and the limit that is worse by the threshold than each launch of
+        the baseline. None where there are too few launches. `machine` is as for `add`."""
+        if not self.path.exists():
+            return [None for _ in records]
+        with reading(self.path) as connection:
+            name = machine or histories.machine_named()
+            return baselines_of(connection, [*records], name, threshold)
 
     def records(self) -> Records:
         """All records."""

@@ -13,10 +13,12 @@ from commlens.base.errors import CommlensError, say, worst
 from commlens.base.terminal import console, echo
 from commlens.base.text import whole_number
 from commlens.cli import option
+from commlens.cli.group import CommandGroup
 from commlens.cli.run import check_words
 from commlens.jobs.sites import script, site, submit
 from commlens.jobs.sites.script import Request
 from commlens.render import run_summary
+from commlens.render.sites import site_of
 from commlens.render.table import Column, Table
 from commlens.render.terminal import print_things
 
@@ -25,18 +27,35 @@ _MOST_MINUTES = 60 * 24 * 365
 _DEFAULT_MINUTES = "30"
 
 
-@click.command()
-def sites() -> None:
+@click.group(cls=CommandGroup, invoke_without_command=True)
+@click.pass_context
+def sites(context: click.Context) -> None:
     """Show the machines that commlens knows how to run jobs on, and how well each is tested.
 
     A site of your own is a YAML file in ~/.config/commlens/sites, or a path (docs/sites.md).
 
     \b
-    Example:
+    Examples:
       commlens sites
+      commlens sites show frontier
     """
+    if context.invoked_subcommand is not None:
+        return
     known = [(name, site.load(name)) for name in site.names()]
     print_things(console(), [Table(_SITES, known)])
+
+
+@sites.command()
+@click.argument("name", metavar="SITE")
+def show(name: str) -> None:
+    """Show what is known of SITE, and how ranks, GPUs and network adapters of a node belong
+    together.
+
+    \b
+    Example:
+      commlens sites show frontier
+    """
+    print_things(console(), [site_of(site.load(name))])
 
 
 def _title(row: tuple[str, site.Site]) -> str:

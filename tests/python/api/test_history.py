@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import commlens
+from commlens.api.records import Records
 from history_helpers import launch
 from record_helpers import write
 
@@ -62,3 +64,47 @@ def test_it_is_the_store_of_the_command(file: Path, monkeypatch: pytest.MonkeyPa
 def test_mistakes_are_told(call: object, message: str, tmp_path: Path) -> None:
     with pytest.raises(commlens.CommlensError, match=message):
         call(commlens.history.open(tmp_path / "none.sqlite"))  # type: ignore[operator]
+
+
+def _records(tmp_path: Path, *medians_us: float, first_day: int = 0, **changes: Any) -> Records:
+    made = [
+        launch(day, median, **changes) for day, median in enumerate(medians_us, start=first_day)
+    ]
+    return commlens.read(write(tmp_path / f"from-{first_day}.jsonl", *made))
+
+
+def _stable() -> list[float]:
+    return [2 + 0.001 * (day % 3) for day in range(24)]
+
+
+def test_a_baseline_is_what_a_case_has_measured_before(tmp_path: Path) -> None:
+    history = commlens.history.open(tmp_path / "store.sqlite")
+    new = _records(tmp_path, 2.0, first_day=50)
+    assert history.baselines(new) == [None] and not history.path.exists()
+    history.add(_records(tmp_path, *_stable()), machine="mine")
+    assert history.baselines(new, machine="another") == [None]
+    (baseline,) = history.baselines(new, machine="mine", threshold=0.1)
+    assert baseline is not None and baseline.metric.name == "latency_us"
+    assert baseline.value == 2.001
+    assert baseline.limit == pytest.approx(1.1 * 2.002)
+
+
+def test_a_baseline_takes_launches(tmp_path: Path) -> None:
+    history = commlens.history.open(tmp_path / "store.sqlite")
+    history.add(_records(tmp_path, *[2.0] * 16), machine="mine")
+    assert history.baselines(history.records(), machine="mine") == [None] * 16
+
+
+def test_a_baseline_is_from_before_a_change(tmp_path: Path) -> None:
+    history = commlens.history.open(tmp_path / "store.sqlite")
+    history.add(_records(tmp_path, *[2.0] * 20, *[4.0] * 5), machine="mine")
+    (baseline,) = history.baselines(_records(tmp_path, 4.0, first_day=50), machine="mine")
+    assert baseline is not None and baseline.value == 2.0
+
+
+def test_a_limit_is_below_where_more_is_better(tmp_path: Path) -> None:
+    history = commlens.history.open(tmp_path / "store.sqlite")
+    rate: dict[str, Any] = {"metric": "bandwidth_GBps", "bytes": 2_000_000}
+    history.add(_records(tmp_path, *_stable(), **rate), machine="mine")
+    (baseline,) = history.baselines(_records(tmp_path, 2, first_day=50, **rate), machine="mine")
+    assert baseline is not None and baseline.limit == pytest.approx(2000 / 2.002 / 1.03)

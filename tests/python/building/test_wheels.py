@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from building_helpers import CMAKE, ROOT, output_of
+from native_helpers import BRIEFLY, MPIRUN, OK, missing, start
+from run_helpers import executable
 
 MEASURED = ROOT / "docs" / "measured"
 pytestmark = pytest.mark.skipif(
@@ -102,3 +104,22 @@ def test_what_is_missing_is_said(words: tuple[str, ...], commlens: Path, tmp_pat
     assert run.returncode == 2
     (line,) = run.stderr.splitlines()
     assert ("C++20 compiler" in line) if words == ("build",) else ("`commlens build`" in line)
+
+
+@pytest.mark.skipif(bool(missing()), reason=missing() or "-")
+def test_the_sources_that_it_carries_are_built(commlens: Path, tmp_path: Path) -> None:
+    # Without optimisation compiling takes half the time; the last of two such options counts.
+    executable(tmp_path, "quick-c++", 'exec c++ "$@" -O0')
+    environment = {
+        **os.environ,
+        "XDG_CACHE_HOME": str(tmp_path),
+        "CXX": str(tmp_path / "quick-c++"),
+    }
+    del environment["PYTHONPATH"]
+    prefix = tmp_path / "built"
+    output_of([str(commlens), "build", "--prefix", str(prefix)], tmp_path, environment)
+    for name in ("commlens-bench", "commlens-bench-all"):
+        words = ("-n", 2, prefix / "bin" / name, "latency", "--bytes", 8, *BRIEFLY)
+        job = start([MPIRUN, *map(str, words)], tmp_path).wait()
+        assert job.status == OK, job
+    assert (prefix / "lib" / "commlens" / "libcommlens-profile.so").is_file()

@@ -21,6 +21,7 @@ def test_performance_variables_are_read_from_records(cluster: Cluster) -> None:
         *(REFRAME, "-C", FOLDER / "example_site.py", "-c", FOLDER / "commlens_checks.py"),
         *("-n", "CommlensCheck.*latency", "--performance-report", "-r"),
         *("-S", "commlens_options=--memory host --transport mpi --repeat 2 --batches 2"),
+        PYTHONPATH=str(ROOT / "python"),
         PATH=f"{BENCH.parent}:{os.environ['PATH']}",
         HOME=str(Path.cwd()),
     )

@@ -12,7 +12,9 @@ import psutil
 import pytest
 import yaml
 
+from commlens.jobs.native import Native
 from native_helpers import (
+    BENCH,
     BENCHMARKS,
     BRIEFLY,
     TRANSPORTS,
@@ -48,18 +50,42 @@ def parts(said: list[Any]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def mistakes(submit: Callable[..., Jobs]) -> Jobs:
+def told() -> dict[str, str]:
+    """What the program says of each before a job is started, in one process; empty where only the
+    job can know."""
+    answers = Native(BENCH).mistakes(
+        [(ranks, shlex.split(words)) for ranks, words, _ in MISTAKES.values()]
+    )
+    return {
+        name: answer if all(part in answer for part in parts(MISTAKES[name][2])) else ""
+        for name, answer in zip(MISTAKES, answers)
+    }
+
+
+@pytest.fixture(scope="module")
+def mistakes(submit: Callable[..., Jobs], told: dict[str, str]) -> Jobs:
+    """Those that only a job can know, and one of each benchmark on each number of ranks: a job says
+    the same."""
+
     def run(records: Path, ranks: int, words: str) -> Job:
         words_of_shell = shlex.split(words)
         if ranks == 1:
             return alone(records, *words_of_shell)
         return native(records.parent, ranks, *words_of_shell)
 
-    return submit(run, {name: mistake[:2] for name, mistake in MISTAKES.items()})
+    first = {(ranks, words.split()[0]): name for name, (ranks, words, _) in MISTAKES.items()}
+    chosen = [name for name in MISTAKES if not told[name] or name in first.values()]
+    return submit(run, {name: MISTAKES[name][:2] for name in chosen})
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_one_line_with_option_value_and_fix(name: str, mistakes: Jobs) -> None:
+def test_a_mistake_is_one_line_with_option_value_and_fix(
+    name: str, told: dict[str, str], mistakes: Jobs
+) -> None:
+    assert "\n" not in told[name]
+    if name not in mistakes:
+        assert told[name]
+        return
     job = mistakes[name][0].result()
     assert job.status == USAGE, job
     for part in parts(MISTAKES[name][2]):

@@ -21,6 +21,7 @@ from native_helpers import (
     records_in,
     start,
     under_commlens,
+    under_mpirun,
 )
 
 pytestmark = needs_native
@@ -97,12 +98,18 @@ def assert_blocks_follow_each_other(record: Record, ranks: int, blocks: int) -> 
 @needs_wrong
 def test_products_go_ahead_of_reductions_that_block(tmp_path: Path) -> None:
     """The next block is multiplied while a transport has the host: there in another thread."""
-    records = tmp_path / "records.jsonl"
-    words = "--batches 1 --warmup 0 --transport sleepy --no-ceilings"
-    for options in ("--depth 2", "--depth 4", "--no-overlap", "--depth 1"):
-        job = xtx(tmp_path, 2, SMALL, words, options, "--record", records, program=WRONG)
-        assert job.status == 0
-    ahead = [products_that_ended_before_the_reduction_before(case) for case in records_in(records)]
+    words = "xtx --batches 1 --warmup 0 --transport sleepy --no-ceilings"
+    running = []
+    # At the same time, as the transport sleeps.
+    for number, options in enumerate(("--depth 2", "--depth 4", "--no-overlap", "--depth 1")):
+        records = tmp_path / f"{number}.jsonl"
+        command = under_mpirun(2, words, SMALL, options, "--record", records, program=WRONG)
+        running.append((start(command, tmp_path, AT_ONCE), records))
+    ahead = []
+    for job, records in running:
+        assert job.wait().status == 0
+        (record,) = records_in(records)
+        ahead.append(products_that_ended_before_the_reduction_before(record))
     assert ahead[:2] == [6, 6], "each product but the first is done while the sum before is made"
     assert ahead[2:] == [0, 0], "one stream, or one slot: one after the other"
 

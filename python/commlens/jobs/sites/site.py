@@ -23,12 +23,23 @@ from commlens.jobs.spec import MOST_RANKS, Allocation, JobSpec, is_variable
 _ENDING = ".yaml"
 
 
+class Domain(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of a node: a NUMA domain or a socket, and the local ranks that are bound to it."""
+
+    name: str
+    cores: str = ""
+    gpus: Sequence[int] = ()
+    nics: int = 0
+    ranks: Sequence[int] = ()
+
+
 class SiteNode(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What one node has, and how many ranks are started on it."""
 
     ranks: int = 1
     gpus: int = 0
     cores_per_rank: int = 1
+    domains: Sequence[Domain] = ()  # empty: not known
 
 
 class JobLimit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -160,7 +171,9 @@ def _mistakes(site: Site) -> Iterator[str]:
     for text in (*site.directives, *site.launcher_arguments):
         if not _has_fields_of(text, numbers):
             yield f"'{text}': in braces there can be {', '.join(numbers)}"
-    texts = (site.site, site.title, site.source, site.checked, site.queue)
+    domains = site.node.domains
+    texts = [site.site, site.title, site.source, site.checked, site.queue]
+    texts += [text for domain in domains for text in (domain.name, domain.cores)]
     for text in (*texts, *site.directives, *site.launcher_arguments):
         if not text.isprintable():
             yield f"{text!r}: must be a single line without control characters"
@@ -172,6 +185,10 @@ def _mistakes(site: Site) -> Iterator[str]:
         if not least <= numbers[name] <= MOST_RANKS:
             most = f" and at most {MOST_RANKS:,}" if numbers[name] > least else ""
             yield f"'node.{name}' {numbers[name]}: must be at least {least}{most}"
+    for name, count in (("ranks", site.node.ranks), ("gpus", site.node.gpus)):
+        placed = sorted(number for domain in domains for number in getattr(domain, name))
+        if domains and (len(placed) != count or placed != list(range(count))):
+            yield f"'node.domains': together they must have {name} 0 to {count - 1}, each once"
     try:
         is_day = date.fromisoformat(site.checked).isoformat() == site.checked
     except ValueError:

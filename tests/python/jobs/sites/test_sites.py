@@ -41,6 +41,46 @@ def test_sites_are_listed_with_how_well_they_are_tested(commlens: Commlens) -> N
     assert "untested" in listed["frontier"] and "retired" in listed["summit"]
 
 
+def test_a_site_is_shown_with_a_picture_of_its_node(commlens: Commlens) -> None:
+    run = commlens("sites", "show", "frontier")
+    assert run.returncode == 0
+    assert "  variables  MPICH_GPU_SUPPORT_ENABLED=1 MPICH_OFI_NIC_POLICY=NUMA" in run.stdout
+    assert run.stdout.partition("\n\n")[2] == NODE_OF_FRONTIER
+
+
+NODE_OF_FRONTIER = """\
+one node: 8 ranks of 7 cores, 8 GPUs
+  ┌─────────────┬─────────────┬─────────────┬─────────────┐
+  │ NUMA 0      │ NUMA 1      │ NUMA 2      │ NUMA 3      │
+  │ cores 0-15  │ cores 16-31 │ cores 32-47 │ cores 48-63 │
+  │ GPUs 4, 5   │ GPUs 2, 3   │ GPUs 6, 7   │ GPUs 0, 1   │
+  │ 1 NIC       │ 1 NIC       │ 1 NIC       │ 1 NIC       │
+  │ ranks 0, 1  │ ranks 2, 3  │ ranks 4, 5  │ ranks 6, 7  │
+  └─────────────┴─────────────┴─────────────┴─────────────┘
+"""
+
+
+def test_a_node_of_which_no_more_is_known_is_one_box(commlens: Commlens) -> None:
+    lines = commlens("sites", "show", "perlmutter").stdout.splitlines()
+    assert [line.strip("│ ") for line in lines[-4:-1]] == ["node", "GPUs 0-3", "ranks 0-3"]
+
+
+def test_ranks_are_drawn_where_the_launcher_binds_them() -> None:
+    lumi = site.load("lumi")
+    masks = lumi.launcher_arguments[-1].rpartition(":")[2].split(",")
+    cores = [{core for core in range(64) if int(mask, 16) >> core & 1} for mask in masks]
+    aurora = site.load("aurora")
+    listed = aurora.launcher_arguments[-1].partition("list:")[2].split(":")
+    for known, bound in ((lumi, cores), (aurora, [_cores(text) for text in listed])):
+        for domain in known.node.domains:
+            assert all(bound[rank] <= _cores(domain.cores) for rank in domain.ranks)
+
+
+def _cores(text: str) -> set[int]:
+    first, last = map(int, text.split("-"))
+    return {*range(first, last + 1)}
+
+
 def test_a_site_of_the_user(commlens: Commlens, monkeypatch: pytest.MonkeyPatch) -> None:
     path = site_file("slurm", title="'my own'")
     assert site.load(str(path)).title == "my own"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from base64 import b64encode
 from pathlib import Path
 
 import pytest
 
-from commlens.model import load, load_each
+from commlens.model import load_each
 from commlens.render import report
 from commlens.render.report import build, to_html
 from commlens.render.report.html import MOST_COLUMNS, PageTable, _environment
@@ -149,9 +150,16 @@ def test_without_records_there_is_no_report(commlens: Commlens, tmp_path: Path) 
     assert not Path("report.html").exists()
 
 
+def _first_benchmark(file: Path) -> str:
+    """That of the first line of a file of records; empty for a profile."""
+    with file.open() as lines:
+        return str(json.loads(next(lines)).get("benchmark", {}).get("name", ""))
+
+
 def test_a_page_of_every_benchmark_can_be_mailed() -> None:
-    files = sorted((Path(__file__).parents[4] / "docs" / "measured").rglob("*.jsonl"))
-    file_of = {record.benchmark: file for file in files for record in load([file]).records}
+    files = [*(Path(__file__).parents[4] / "docs" / "measured").rglob("*.jsonl")]
+    files.sort(key=lambda file: file.stat().st_size, reverse=True)  # the smallest of each remains
+    file_of = {name: file for file in files if (name := _first_benchmark(file))}
     assert len(file_of) > 8
     chosen = sorted(set(file_of.values()))
     assert len(to_html(build(load_each(chosen))).encode()) < 2_000_000

@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from commlens.jobs.preload.library import PROFILE, read_library
 from commlens.model.profile import parse
-from commlens.profile import program as profile_program
 from run_helpers import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,7 +166,7 @@ def _install(name: str, folder: Path, shared: Path) -> Mpi:
     if compiler is None:
         _lack(f"{family} is not installed")
     tools = Path(compiler).parent, suffixes[0]
-    built = profile_program.read_library(Path(_BUILT))
+    built = read_library(PROFILE, Path(_BUILT))
     if built is not None and built.mpi.startswith(family):
         return Mpi(name, built.path, folder, *tools)
     return Mpi(name, _build(shared / f"library-{name}", compiler), folder, *tools)
@@ -174,7 +174,7 @@ def _install(name: str, folder: Path, shared: Path) -> Mpi:
 
 def _build(folder: Path, compiler: str) -> Path:
     """The profiling library for the MPI of the compiler. The first process that comes builds it."""
-    library = folder / profile_program.LIBRARY
+    library = folder / PROFILE.file
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -11,11 +11,9 @@ from commlens.base import outputs
 from commlens.base.terminal import console, echo
 from commlens.base.text import enumerated
 from commlens.cli import option
-from commlens.knowledge import load
-from commlens.model.reroute import To
+from commlens.model.reroute import REROUTABLE, To
 
-_KNOWN = load("reroute", dict[str, list[str]])
-_FUNCTIONS = [name for names in _KNOWN.values() for name in names]
+_FUNCTIONS = (*REROUTABLE.functions, *REROUTABLE.on_request)
 
 
 def _functions(text: str) -> list[str] | None:
@@ -40,7 +38,7 @@ def _functions(text: str) -> list[str] | None:
     callback=option.value(
         _functions, f"write some of {enumerated(_FUNCTIONS)}, with commas", _FUNCTIONS
     ),
-    default=",".join(_KNOWN["functions"]),
+    default=",".join(REROUTABLE.functions),
     help="Functions to reroute, as in allreduce,bcast; p2p is MPI_Send and MPI_Recv."
     "  [default: all collectives]",
 )

@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
+from commlens import knowledge
 from commlens.model.profile import library_name, mean
 from commlens.model.start import (
     Absent,
@@ -23,6 +24,16 @@ from commlens.model.start import (
 )
 
 To = Literal["ccl", "staged"]
+
+
+class Reroutable(Struct, frozen=True, forbid_unknown_fields=True):
+    """The layout of reroute.yaml, which explains each list."""
+
+    functions: tuple[str, ...]
+    on_request: tuple[str, ...]
+
+
+REROUTABLE = knowledge.load("reroute", Reroutable)
 
 
 class ReroutedRank(Strict, frozen=True):

@@ -49,10 +49,11 @@ GetAttributes attributes_function() {
 
 }  // namespace
 
-void find_driver() {
+bool find_driver() {
   if (driver_function.load(std::memory_order_relaxed) == nullptr) {
     driver_function.store(find_driver_function(), std::memory_order_relaxed);
   }
+  return driver_function.load(std::memory_order_relaxed) != nullptr;
 }
 
 Memory memory_of(const void* buffer) {

@@ -15,8 +15,8 @@ struct Memory {
 };
 
 /// A program can load a driver at any time. So this looks for one whenever the number of calls has
-/// doubled, and `find_driver` at once.
+/// doubled, and `find_driver` at once; false: there is none.
 Memory memory_of(const void* buffer);
-void find_driver();
+bool find_driver();
 
 }  // namespace commlens::preload

@@ -134,8 +134,8 @@ Agreement* CommunicatorState::add(const Agreement& agreement) {
 }
 
 Reason CommunicatorState::refusal(const Signature& signature, const Operands& operands, MPI_Comm communicator) {
-  preload::find_driver();
-  std::uint64_t own = refusals_of(operands.send) | refusals_of(operands.receive);
+  std::uint64_t own = preload::find_driver() ? 0 : bit_of(Reason::host_memory);
+  own |= refusals_of(operands.send) | refusals_of(operands.receive);
   if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
   if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
   std::uint64_t all = 0;

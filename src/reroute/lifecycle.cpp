@@ -26,7 +26,7 @@ namespace {
 bool is_listed(std::string_view list, std::string_view name) {
   while (!list.empty()) {
     const std::size_t end = list.find(',');
-    if (list.substr(0, end) == name) return true;
+    if (std::string_view(list.data(), end == std::string_view::npos ? list.size() : end) == name) return true;
     if (end == std::string_view::npos) return false;
     list.remove_prefix(end + 1);
   }

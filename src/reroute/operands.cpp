@@ -219,8 +219,7 @@ const Side& written_side(const Operands& operands) {
 Arguments with_buffers(const Arguments& arguments, char* send, char* receive) {
   Arguments changed = arguments;
   char* either = send != nullptr ? send : receive;
-  if (arguments.buffer != nullptr) changed.buffer = either;
-  if (arguments.buf != nullptr) changed.buf = either;
+  if (either != nullptr) changed.buffer = changed.buf = either;
   if (!is_in_place(arguments.sendbuf) && send != nullptr) changed.sendbuf = send;
   if (!is_in_place(arguments.recvbuf) && receive != nullptr) changed.recvbuf = receive;
   return changed;

@@ -91,10 +91,9 @@ class Report {
     const std::size_t place = phrase.find(placeholder);
     if (place == std::string_view::npos) return writer_.field(phrase, calls);
     char text[128];
-    const std::string_view rest = phrase.substr(place + placeholder.size());
-    std::snprintf(text, sizeof text, "%.*s%llu%.*s", static_cast<int>(place), phrase.data(),
-                  static_cast<unsigned long long>(reroute.settings.min_bytes), static_cast<int>(rest.size()),
-                  rest.data());
+    std::snprintf(text, sizeof text, "%.*s%llu%s", static_cast<int>(place), phrase.data(),
+                  static_cast<unsigned long long>(reroute.settings.min_bytes),
+                  phrase.data() + place + placeholder.size());
     writer_.field(text, calls);
   }
 

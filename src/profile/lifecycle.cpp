@@ -15,10 +15,13 @@
 #include <ctime>
 
 #include "base/knowledge_lists.hpp"
+#include "preload/process.hpp"
 #include "profile.hpp"
 #include "trace/trace.hpp"
 
 namespace commlens::profile {
+
+using preload::is_set;
 
 constinit Profile profile;
 
@@ -100,27 +103,6 @@ void handle_signals() {
 
 void deactivate_in_child() { profile.active = false; }
 
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
-}
-
-/// Processes that the rank starts are not profiled.
-void remove_from_ld_preload() {
-  Dl_info library{};
-  const char* preloaded = std::getenv("LD_PRELOAD");
-  if (preloaded == nullptr || dladdr(&profile, &library) == 0) return;
-  const std::size_t length = std::strlen(library.dli_fname);
-  if (std::strncmp(preloaded, library.dli_fname, length) != 0) return;
-  if (preloaded[length] == '\0') {
-    unsetenv("LD_PRELOAD");
-  } else if (preloaded[length] == ':') {
-    char others[4096];
-    std::snprintf(others, sizeof others, "%s", preloaded + length + 1);
-    setenv("LD_PRELOAD", others, 1);
-  }
-}
-
 template <std::size_t count>
 int number_from_environment(const char* const (&names)[count], int otherwise) {
   for (const char* name : names) {
@@ -144,13 +126,9 @@ const char* name_of_level(int level) {
 /// Ends a program of an MPI with another ABI: its handles have another size, so the wrappers cannot
 /// even pass them on. `commlens profile` checks before it starts, but cannot look into scripts.
 void refuse_other_mpi() {
-  char version[8192] = {};  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI has 256
-  int length = 0;
-  profile.library.get_library_version(version, &length);
-  std::snprintf(profile.mpi, sizeof profile.mpi, "%.200s", version);
-  if (char* line_end = std::strchr(profile.mpi, '\n')) *line_end = '\0';
-  const bool is_open_mpi = std::strncmp(version, "Open MPI", 8) == 0;
-  if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return;
+  const preload::RunningMpi running = preload::running_mpi();
+  std::snprintf(profile.mpi, sizeof profile.mpi, "%s", running.version);
+  if (running.is_built_for) return;
   write_refusal(profile.mpi);
   std::_Exit(2);
 }
@@ -192,7 +170,7 @@ void start() {
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
   announce_rank();
-  remove_from_ld_preload();
+  preload::remove_from_ld_preload(&profile);
   handle_signals();
   profile.queued_ns = queued_nanoseconds();
   profile.started = true;

@@ -4,15 +4,18 @@
 #include <atomic>
 #include <cstdint>
 
-#include "clock.hpp"
 #include "counters.hpp"
 #include "mpi_library.hpp"
 #include "peers.hpp"
+#include "preload/clock.hpp"
 #include "regions.hpp"
 #include "requests.hpp"
 #include "threads.hpp"
 
 namespace commlens::profile {
+
+using preload::Clock;
+using preload::nanoseconds;
 
 /// Why a rank's file was written.
 enum class Ending : std::uint8_t { finalizing, finalized, aborted, failed, signalled, exited };
@@ -88,8 +91,6 @@ void write_refusal(const char* running_mpi);
 /// those of its callers. Null where there is no room for it.
 CallSite* find_call_site(int function, void* return_address);
 void prepare_call_sites();
-
-MemoryKind memory_kind_of(const void* buffer);
 
 /// One call of an MPI function. Calls that MPI makes within it are part of it and not counted.
 class Call {

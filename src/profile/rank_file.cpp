@@ -16,12 +16,15 @@
 #include <string_view>
 
 #include "base/environment_variables.hpp"
-#include "json_writer.hpp"
+#include "preload/json_writer.hpp"
 #include "profile.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requires it
 
 namespace commlens::profile {
+
+using preload::JsonWriter;
+
 namespace {
 
 std::uint64_t value_of(const Count& count) { return count.load(std::memory_order_relaxed); }
@@ -55,7 +58,7 @@ void write_sizes(JsonWriter& writer, const Counters& counters) {
   writer.field("memory", "{}", [&] {
     for (int kind = 0; kind < memory_kind_count; ++kind) {
       const std::uint64_t calls = value_of(counters.memory[kind]);
-      if (calls != 0) writer.field(memory_kind_names[kind], calls);
+      if (calls != 0) writer.field(preload::memory_kind_names[kind], calls);
     }
   });
 }

@@ -1,0 +1,84 @@
+#include "ccl.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <cstring>
+
+#include "reroute.hpp"
+
+namespace commlens::reroute {
+
+CclLibrary ccl;
+
+namespace {
+
+constexpr int oldest = 2700;  // with ncclSend and ncclRecv
+
+void* open_library(const char*& file) {
+  constexpr const char* files[] = {"libnccl.so.2", "librccl.so.1"};
+  if (reroute.settings.ccl != nullptr) {
+    file = reroute.settings.ccl;
+    return dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  }
+  for (const char* each : files) {
+    file = each;
+    if (void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <class Result>
+bool find(void* library, Result& function, const char* name) {
+  function = reinterpret_cast<Result>(dlsym(library, name));
+  return function != nullptr;
+}
+
+bool find_functions(void* library) {
+  return find(library, ccl.get_unique_id, "ncclGetUniqueId") && find(library, ccl.init_rank, "ncclCommInitRank") &&
+         find(library, ccl.abort, "ncclCommAbort") && find(library, ccl.get_async_error, "ncclCommGetAsyncError") &&
+         find(library, ccl.get_error_string, "ncclGetErrorString") && find(library, ccl.all_reduce, "ncclAllReduce") &&
+         find(library, ccl.reduce, "ncclReduce") && find(library, ccl.reduce_scatter, "ncclReduceScatter") &&
+         find(library, ccl.broadcast, "ncclBroadcast") && find(library, ccl.all_gather, "ncclAllGather") &&
+         find(library, ccl.send, "ncclSend") && find(library, ccl.recv, "ncclRecv") &&
+         find(library, ccl.group_start, "ncclGroupStart") && find(library, ccl.group_end, "ncclGroupEnd");
+}
+
+/// ncclGetVersion's number: 2.8.4 is 2804, and 2.9.6 is 20906.
+void name_library(const char* kind, int version) {
+  const int major = version < 10000 ? version / 1000 : version / 10000;
+  const int minor = version < 10000 ? version / 100 % 10 : version / 100 % 100;
+  std::snprintf(ccl.name, sizeof ccl.name, "%s %d.%d.%d", kind, major, minor, version % 100);
+}
+
+bool open() {
+  const char* file = nullptr;
+  void* library = open_library(file);
+  if (library == nullptr) {
+    const char* error = dlerror();
+    const char* asked = reroute.settings.ccl != nullptr ? file : "libnccl.so.2 and librccl.so.1";
+    disable("%s cannot be loaded: %s", asked, error != nullptr ? error : "unknown error");
+    return false;
+  }
+  int version = 0;
+  if (!find(library, ccl.get_version, "ncclGetVersion") || ccl.get_version(&version) != 0) {
+    disable("%s is no NCCL: it has no ncclGetVersion", file);
+    return false;
+  }
+  name_library(std::strstr(file, "rccl") != nullptr ? "RCCL" : "NCCL", version);
+  if (version >= oldest && find_functions(library)) return true;
+  disable("%s of %s is too old: 2.7 or later is needed", ccl.name, file);
+  return false;
+}
+
+}  // namespace
+
+bool open_ccl() {
+  static std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  static std::atomic<int> state = 0;  // 1: opened, 2: cannot be
+  const ScopedLock locked(lock);
+  if (state == 0) state = open() ? 1 : 2;
+  return state == 1;
+}
+
+}  // namespace commlens::reroute

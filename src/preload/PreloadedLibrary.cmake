@@ -43,7 +43,7 @@ commlens other MPICH_VERSION
 endmacro()
 
 function(commlens_preloaded_library target name)
-  set(common memory_kind.cpp mpi_symbols.cpp process.cpp)
+  set(common memory_kind.cpp mpi_symbols.cpp process.cpp rank_file.cpp)
   list(TRANSFORM common PREPEND ${COMMLENS_PRELOAD}/)
   add_library(${target} MODULE ${ARGN} ${common})
   commlens_knowledge_lists(${CMAKE_CURRENT_BINARY_DIR}/generated)

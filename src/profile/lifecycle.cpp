@@ -129,7 +129,7 @@ void refuse_other_mpi() {
   const preload::RunningMpi running = preload::running_mpi();
   std::snprintf(profile.mpi, sizeof profile.mpi, "%s", running.version);
   if (running.is_built_for) return;
-  write_refusal(profile.mpi);
+  preload::write_refusal(profile.folder, profile.mpi);
   std::_Exit(2);
 }
 
@@ -141,17 +141,14 @@ void identify(bool has_world) {
     if (!profile.peers.is_enabled()) profile.peers.start(world, profile.size);
   }
   profile.pid = getpid();
-  gethostname(profile.host, sizeof profile.host - 1);
-  const ssize_t length = readlink("/proc/self/exe", profile.program, sizeof profile.program - 1);
-  if (length < 0) profile.program[0] = '\0';
-  std::snprintf(profile.file, sizeof profile.file, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank,
-                profile.host, static_cast<int>(profile.pid));
-  std::snprintf(profile.temporary_file, sizeof profile.temporary_file, "%s.part", profile.file);
+  profile.file.open(profile.folder, profile.rank);
 }
 
 void start_trace() {
-  char file[sizeof profile.file];
-  std::snprintf(file, sizeof file, "%s/trace-%d-%.200s-%d.raw", profile.folder, profile.rank, profile.host,
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  char file[1400];
+  std::snprintf(file, sizeof file, "%s/trace-%d-%.200s-%d.raw", profile.folder, profile.rank, host,
                 static_cast<int>(profile.pid));
   trace.start(file);
 }
@@ -169,7 +166,7 @@ void start() {
   profile.multithreaded = profile.multithreaded || level == MPI_THREAD_MULTIPLE;
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
-  announce_rank();
+  profile.file.announce();
   preload::remove_from_ld_preload(&profile);
   handle_signals();
   profile.queued_ns = queued_nanoseconds();
@@ -194,20 +191,11 @@ void start() {
   if (profile.active) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
-/// Programs that call PMPI functions, or take the addresses of MPI functions from the library that
-/// they have opened themselves, use MPI without us.
-bool used_mpi_unseen() {
-  int initialized = 0;
-  using Initialized = int (*)(int*);
-  const auto was_initialized = reinterpret_cast<Initialized>(find_next("PMPI_Initialized"));
-  return was_initialized != nullptr && was_initialized(&initialized) == MPI_SUCCESS && initialized != 0;
-}
-
 /// MPI's default error handler ends the process within the call that has failed.
 void end_by_exit() { end(Call::is_open() ? Ending::failed : Ending::exited); }
 
 [[gnu::destructor]] void unload() {
-  if (profile.active && !profile.started && used_mpi_unseen()) write_unseen_file();
+  if (profile.active && !profile.started) preload::write_if_unseen(profile.folder);
   end_by_exit();
 }
 

@@ -69,11 +69,14 @@ void deactivate_in_child() {
 
 [[gnu::constructor]] void load() {
   read_settings();
+  reroute.loaded_ns = preload::nanoseconds(CLOCK_REALTIME);
   reroute.clock.start();
   if (reroute.settings.folder != nullptr) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
 [[gnu::destructor]] void unload() {
+  if (reroute.settings.folder != nullptr && reroute.started_ticks == 0)
+    preload::write_if_unseen(reroute.settings.folder);
   if (is_active()) write_report(false);
 }
 
@@ -104,13 +107,17 @@ void started() {
   if (reroute.settings.folder == nullptr || is_active() || reroute.started_ticks != 0) return;
   reroute.started_ticks = reroute.clock.ticks();
   const preload::RunningMpi running = preload::running_mpi();
-  if (!running.is_built_for) return;  // its handles have another size
+  if (!running.is_built_for) {  // its handles have another size, so the wrappers cannot even pass them on
+    preload::write_refusal(reroute.settings.folder, running.version);
+    std::_Exit(2);
+  }
   std::snprintf(reroute.mpi_name, sizeof reroute.mpi_name, "%s", running.version);
   reroute.mpi.find();
   find_types();
   reroute.mpi.comm_rank(reroute.mpi.world, &reroute.rank);
   reroute.mpi.comm_size(reroute.mpi.world, &reroute.ranks);
-  gethostname(reroute.host, sizeof reroute.host - 1);
+  reroute.file.open(reroute.settings.folder, reroute.rank);
+  reroute.file.announce();
   int level = MPI_THREAD_SINGLE;
   reroute.mpi.query_thread(&level);
   reroute.is_multithreaded = level == MPI_THREAD_MULTIPLE;
@@ -127,6 +134,8 @@ void finalizing() {
 }
 
 void aborting() {
+  if (reroute.settings.folder != nullptr && reroute.started_ticks == 0)
+    preload::write_if_unseen(reroute.settings.folder);
   if (is_active()) write_report(false);
 }
 

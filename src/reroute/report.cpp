@@ -1,15 +1,13 @@
 #include "report.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string_view>
 
 #include "ccl.hpp"
-#include "preload/json_writer.hpp"
+#include "preload/rank_file.hpp"
 #include "reroute.hpp"
 #include "verification.hpp"
 
@@ -22,14 +20,15 @@ std::uint64_t value_of(const Count& count) { return count.load(std::memory_order
 
 class Report {
  public:
-  explicit Report(int file) : writer_(file), nanoseconds_(reroute.clock.nanoseconds_per_tick()) {}
+  explicit Report(JsonWriter& writer) : writer_(writer), nanoseconds_(reroute.clock.nanoseconds_per_tick()) {}
 
-  bool write(bool is_finalized) {
+  void write(bool is_finalized) {
     writer_.open('{');
     writer_.field("format", 1);
     writer_.field("rank", static_cast<std::uint64_t>(reroute.rank));
     writer_.field("ranks", static_cast<std::uint64_t>(reroute.ranks));
-    writer_.field("host", reroute.host);
+    preload::write_process(writer_);
+    writer_.field("loaded_ns", reroute.loaded_ns);
     writer_.field("mpi", reroute.mpi_name);
     writer_.field("to", reroute.settings.to_staged ? "staged" : "ccl");
     text_or_null("library", ccl.name);
@@ -44,7 +43,6 @@ class Report {
       for (int number = 0; number < difference_count; ++number) write_difference(differences[number]);
     });
     writer_.close('}');
-    return writer_.finish();
   }
 
  private:
@@ -107,7 +105,7 @@ class Report {
     writer_.close('}');
   }
 
-  JsonWriter writer_;
+  JsonWriter& writer_;
   double nanoseconds_;
 };
 
@@ -116,14 +114,7 @@ class Report {
 void write_report(bool is_finalized) {
   static std::atomic_flag is_written = ATOMIC_FLAG_INIT;
   if (is_written.test_and_set()) return;
-  char file[1400];
-  char temporary_file[1408];
-  std::snprintf(file, sizeof file, "%s/rank-%d.json", reroute.settings.folder, reroute.rank);
-  std::snprintf(temporary_file, sizeof temporary_file, "%s.part", file);
-  const int descriptor = open(temporary_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  bool is_good = descriptor >= 0 && Report(descriptor).write(is_finalized);
-  is_good = descriptor >= 0 && close(descriptor) == 0 && is_good && rename(temporary_file, file) == 0;
-  if (!is_good) print_line("rank %d: %s cannot be written", reroute.rank, file);
+  reroute.file.write([is_finalized](JsonWriter& writer) { Report(writer).write(is_finalized); });
 }
 
 }  // namespace commlens::reroute

@@ -12,6 +12,7 @@
 #include "preload/clock.hpp"
 #include "preload/counting.hpp"
 #include "preload/mpi_symbols.hpp"
+#include "preload/rank_file.hpp"
 
 namespace commlens::reroute {
 
@@ -110,12 +111,13 @@ struct Reroute {
   bool is_multithreaded = false;
   int rank = 0;
   int ranks = 1;
-  int keyval = 0;  // of the attribute of communicators
+  int keyval = 0;               // of the attribute of communicators
+  std::uint64_t loaded_ns = 0;  // since 1970
   std::uint64_t started_ticks = 0;
   preload::Clock clock;
   MpiLibrary mpi{};
   char mpi_name[256] = {};
-  char host[256] = {};
+  preload::RankFile file;
   char disabled[512] = {};  // why nothing is rerouted
   Tally tallies[function_count] = {};
 

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from commlens.jobs.preload.library import PROFILE, read_library
+from commlens.jobs.preload.library import PROFILE, REROUTE, Preload, read_library
 from commlens.model.profile import parse
 from run_helpers import wait_for
 
@@ -32,9 +32,12 @@ ENVIRONMENT = {
     if not name.startswith(("PYTEST_", "COMMLENS_", "COLUMNS"))
 }
 TIME_LIMIT_S = 120
-_BUILT = os.environ.get("COMMLENS_PROFILE_LIBRARY") or str(
-    ROOT / "build/host/src/profile/libcommlens-profile.so"
-)
+_BUILT = {
+    preload.name: Path(
+        os.environ.get(preload.variable) or ROOT / "build/host/src" / preload.name / preload.file
+    )
+    for preload in (PROFILE, REROUTE)
+}
 _MUST_HAVE_ALL = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
 
 
@@ -150,12 +153,17 @@ def mpi(request: pytest.FixtureRequest, install: Callable[[str], Mpi]) -> Mpi:
 
 
 @pytest.fixture(scope="session")
-def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mpi]:
-    # The processes of one pytest run share what is above their own folders.
-    is_one_of_several = "PYTEST_XDIST_WORKER" in os.environ
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The processes of one pytest run share what is above their own folders."""
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if is_one_of_several else base
-    return cache(lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}"), shared))
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def install(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path) -> Callable[[str], Mpi]:
+    return cache(
+        lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}"), shared_folder)
+    )
 
 
 def _install(name: str, folder: Path, shared: Path) -> Mpi:
@@ -166,21 +174,23 @@ def _install(name: str, folder: Path, shared: Path) -> Mpi:
     if compiler is None:
         _lack(f"{family} is not installed")
     tools = Path(compiler).parent, suffixes[0]
-    built = read_library(PROFILE, Path(_BUILT))
+    return Mpi(name, built_for(PROFILE, family, shared, compiler), folder, *tools)
+
+
+def built_for(preload: Preload, family: str, shared: Path, compiler: str) -> Path:
+    """The library for the MPI of the compiler. The first process that comes builds it, unless
+    it has been built."""
+    built = read_library(preload, _BUILT[preload.name])
     if built is not None and built.mpi.startswith(family):
-        return Mpi(name, built.path, folder, *tools)
-    return Mpi(name, _build(shared / f"library-{name}", compiler), folder, *tools)
-
-
-def _build(folder: Path, compiler: str) -> Path:
-    """The profiling library for the MPI of the compiler. The first process that comes builds it."""
-    library = folder / PROFILE.file
+        return built.path
+    folder = shared / f"{preload.name}-{family.split()[0].lower()}"
+    library = folder / preload.file
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "built").exists():
             # Without the compiler's name CMake can find another MPI.
-            folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]
+            folders = ["-S", str(ROOT / "src" / preload.name), "-B", str(folder)]
             configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
             for words in (configure, ["cmake", "--build", str(folder)]):
                 subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)

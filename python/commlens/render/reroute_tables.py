@@ -134,6 +134,8 @@ def _notes(reroute: Reroute) -> Iterator[str]:
         else "for each rerouted call the time of the first one like it, which MPI made to be timed"
     )
     yield f"means over ranks; By MPI: {by_mpi}"
+    if reroute.verified:
+        yield "what was rerouted is timed with its comparison"
     if copies := sum(sum(function.local_copies) for function in reroute.functions):
         yield f"{plural(copies, 'call')} with a buffer in other memory than before: copied there"
 

@@ -58,6 +58,9 @@ def outcome(reroute: Reroute) -> str:
     """The sentence that ends the report."""
     ranks = len(reroute.placement)
     calls = _calls(reroute.rerouted_calls / ranks)
+    if reroute.differences:
+        count = plural(len(reroute.differences), "element")
+        return f"wrong: --verify found {count} other than MPI's"
     if not reroute.rerouted_calls:
         would = "would have been" if reroute.dry_run else "was"
         return f"nothing {would} rerouted: {_why(reroute)}"
@@ -66,11 +69,6 @@ def outcome(reroute: Reroute) -> str:
             f"to save at most {format_time(reroute.mpi_estimate_s)} of "
             f"{format_time(reroute.run_s)}: what MPI took for {calls} calls per rank that would "
             "have been rerouted"
-        )
-    if reroute.differences:
-        return (
-            f"wrong: {plural(len(reroute.differences), 'element')} other than MPI's, in "
-            f"{calls} rerouted calls per rank"
         )
     if reroute.verified:
         return f"verified: all results of {calls} rerouted calls per rank are MPI's"

@@ -64,6 +64,7 @@ void read_settings() {
 
 void deactivate_in_child() {
   reroute.is_active = false;
+  reroute.is_started = false;
   reroute.settings.folder = nullptr;
 }
 
@@ -73,9 +74,13 @@ void deactivate_in_child() {
   if (reroute.settings.folder != nullptr) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
-[[gnu::destructor]] void unload() {
-  if (is_active()) write_report(false);
+void end(bool is_finalized) {
+  if (reroute.is_started) write_report(is_finalized);
+  reroute.is_started = false;
+  reroute.is_active = false;
 }
+
+[[gnu::destructor]] void unload() { end(false); }
 
 }  // namespace
 
@@ -101,7 +106,7 @@ void print_line(const char* format, ...) {
 namespace hook {
 
 void started() {
-  if (reroute.settings.folder == nullptr || is_active() || reroute.started_ticks != 0) return;
+  if (reroute.settings.folder == nullptr || reroute.started_ticks != 0) return;
   reroute.started_ticks = reroute.clock.ticks();
   const preload::RunningMpi running = preload::running_mpi();
   if (!running.is_built_for) return;  // its handles have another size
@@ -115,20 +120,19 @@ void started() {
   reroute.mpi.query_thread(&level);
   reroute.is_multithreaded = level == MPI_THREAD_MULTIPLE;
   preload::remove_from_ld_preload(&reroute);
-  reroute.is_active = true;
+  reroute.is_started = true;
+  // Its functions call MPI's own, or ours do: one of the two would see nothing.
+  const bool is_profiled = preload::is_set("COMMLENS_PROFILE_OUT");
+  if (is_profiled) disable("the program runs under commlens profile");
+  reroute.is_active = !is_profiled;
 }
 
 void finalizing() {
-  if (!is_active()) return;
   while (has_requests()) progress_requests();
-  write_report(true);
-  // NCCL is left as it is: the program may have reset the GPU, and all ends with the process.
-  reroute.is_active = false;
+  end(true);  // NCCL is left as it is: the program may have reset the GPU, and all ends with the process
 }
 
-void aborting() {
-  if (is_active()) write_report(false);
-}
+void aborting() { end(false); }
 
 }  // namespace hook
 

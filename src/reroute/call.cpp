@@ -31,7 +31,7 @@ class Call {
   explicit Call(const Arguments& arguments)
       : arguments_(arguments), tally_(reroute.tally(arguments.function)), bytes_(bytes_of(arguments)) {
     adder_.add(tally_.calls, 1);
-    adder_.add(tally_.bytes, bytes_);
+    adder_.add(tally_.bytes, sent_bytes_of(arguments, bytes_));
   }
 
   int run();
@@ -144,7 +144,7 @@ int Call::measure(Agreement& agreement) {
 /// --dry-run: counts what would have been rerouted.
 int Call::pretend(const Agreement& /*agreement*/) {
   adder_.add(tally_.rerouted_calls, 1);
-  adder_.add(tally_.rerouted_bytes, bytes_);
+  adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   int error = MPI_SUCCESS;
   adder_.add(tally_.estimate_ticks, timed_pass_on(error));
   return error;
@@ -176,7 +176,7 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
   }
   const std::uint64_t ticks = reroute.clock.ticks() - begin;
   adder_.add(tally_.rerouted_calls, 1);
-  adder_.add(tally_.rerouted_bytes, bytes_);
+  adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   adder_.add(tally_.rerouted_ticks, ticks);
   // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
   const bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "preload/memory_kind.hpp"
 #include "preload/process.hpp"
 #include "report.hpp"
 #include "reroute.hpp"
@@ -75,6 +76,7 @@ void deactivate_in_child() {
 }
 
 void end(bool is_finalized) {
+  if (reroute.is_started && !preload::find_driver()) disable("the program has loaded neither CUDA nor HIP");
   if (reroute.is_started) write_report(is_finalized);
   reroute.is_started = false;
   reroute.is_active = false;

@@ -55,8 +55,10 @@ bool Operation::copy_in() {
 }
 
 bool Operation::begin_ccl() {
+  failure_ = "NCCL has failed before, here or on another rank";
+  if (ccl_->has_failed()) return false;
   failure_ = "the data cannot be copied to the GPU";
-  if (ccl_->has_failed() || !copy_in()) return false;
+  if (!copy_in()) return false;
   failure_ = "the GPU has failed";
   event_ = device_.take_event();
   if (event_ == nullptr || !device_.wait_for_default_stream(ccl_->stream())) return false;
@@ -77,14 +79,12 @@ bool Operation::is_done() {
   }
   if (ccl_ == nullptr) return true;
   const Device::State state = Device::state_of(event_);
-  if (state == Device::State::done) return true;
   if (state == Device::State::running) ccl_->poll();
-  has_failed_ = state == Device::State::failed || ccl_->has_failed();
-  if (has_failed_) {
-    failure_ = "NCCL has failed, here or on another rank";
-    ccl_->fail();
-  }
-  return has_failed_;
+  has_failed_ = state == Device::State::failed || ccl_->has_failed();  // what NCCL gives up ends, too
+  if (!has_failed_) return state == Device::State::done;
+  failure_ = "NCCL has failed, here or on another rank";
+  ccl_->fail();
+  return true;
 }
 
 bool Operation::finish_ccl() {

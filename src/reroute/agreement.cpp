@@ -26,10 +26,10 @@ std::uint64_t refusals_of(const Side& side) {
   return refusals;
 }
 
-/// The GPU on which the rank has its data.
+/// The GPU on which the rank has its data, or would have it.
 int device_of(const Operands& operands) {
   const Side& side = operands.send.total() != 0 ? operands.send : operands.receive;
-  return side.total() != 0 ? memory_of(side.span().begin).device : 0;
+  return side.total() != 0 ? memory_of(side.span().begin).device : Device::current();
 }
 
 int delete_state(MPI_Comm /*communicator*/, int /*keyval*/, void* state, void* /*extra*/) {
@@ -133,27 +133,28 @@ Agreement* CommunicatorState::add(const Agreement& agreement) {
   return &agreements_[slot & (capacity_ - 1)];
 }
 
-Reason CommunicatorState::refusal(const Signature& signature, const Operands& operands, MPI_Comm communicator) {
+Reason CommunicatorState::refusal(const Signature& signature, const Arguments& arguments) {
+  const Operands operands = operands_of(arguments, rank_, ranks_);
   std::uint64_t own = preload::find_driver() ? 0 : bit_of(Reason::host_memory);
   own |= refusals_of(operands.send) | refusals_of(operands.receive);
   if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
   if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
   std::uint64_t all = 0;
-  if (reroute.mpi.allreduce(&own, &all, 1, reroute.mpi.uint64, reroute.mpi.bit_or, communicator) != MPI_SUCCESS) {
+  if (reroute.mpi.allreduce(&own, &all, 1, reroute.mpi.uint64, reroute.mpi.bit_or, arguments.comm) != MPI_SUCCESS) {
     return Reason::not_agreed;  // MPI's own call will say why
   }
   if (!signature.has_size && (all & is_large_somewhere) == 0) return Reason::small;
   all &= ~is_large_somewhere;
   if (all != 0) return static_cast<Reason>(std::countr_zero(all));
   if (reroute.settings.dry_run || ccl_ != nullptr || no_ccl_ != Reason::none) return no_ccl_;
-  const CclCommunicator::Made made = CclCommunicator::make(communicator, Device::of(device_of(operands)));
+  const CclCommunicator::Made made = CclCommunicator::make(arguments.comm, Device::of(device_of(operands)));
   ccl_ = made.communicator;
   no_ccl_ = made.refused;
   return no_ccl_;
 }
 
-Agreement* CommunicatorState::agree(const Signature& signature, const Operands& operands, MPI_Comm communicator) {
-  return add({signature.key, refusal(signature, operands, communicator), false, 0, 0});
+Agreement* CommunicatorState::agree(const Signature& signature, const Arguments& arguments) {
+  return add({signature.key, refusal(signature, arguments), false, 0, 0});
 }
 
 }  // namespace commlens::reroute

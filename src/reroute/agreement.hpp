@@ -45,11 +45,11 @@ class CommunicatorState {
   Agreement* find(std::uint64_t key);
   Agreement* add(const Agreement& agreement);
   /// Makes the ranks agree: all of them are within a call of that signature.
-  Agreement* agree(const Signature& signature, const Operands& operands, MPI_Comm communicator);
+  Agreement* agree(const Signature& signature, const Arguments& arguments);
 
  private:
   explicit CommunicatorState(MPI_Comm communicator);
-  Reason refusal(const Signature& signature, const Operands& operands, MPI_Comm communicator);
+  Reason refusal(const Signature& signature, const Arguments& arguments);
 
   bool is_inter_ = false;
   int rank_ = 0;

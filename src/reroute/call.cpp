@@ -31,15 +31,15 @@ class Call {
   explicit Call(const Arguments& arguments)
       : arguments_(arguments), tally_(reroute.tally(arguments.function)), bytes_(bytes_of(arguments)) {
     adder_.add(tally_.calls, 1);
-    adder_.add(tally_.bytes, bytes_);
+    adder_.add(tally_.bytes, sent_bytes_of(arguments, bytes_));
   }
 
   int run();
 
  private:
   [[nodiscard]] Reason refused_at_once() const;
-  int by_ccl(CommunicatorState& state, const Operands& operands);
-  int by_staging(CommunicatorState& state, const Operands& operands);
+  int by_ccl(CommunicatorState& state);
+  int by_staging(CommunicatorState& state);
   int by_mpi(Reason refused);
   int measure(Agreement& agreement);
   int pretend(const Agreement& agreement);
@@ -67,6 +67,7 @@ class Call {
 Reason Call::refused_at_once() const {
   const Function base = base_of(arguments_.function);
   if (!reroute.settings.chosen[static_cast<int>(arguments_.function)]) return Reason::not_chosen;
+  if (is_message(base) && !reroute.settings.to_staged) return Reason::message;
   if (arguments_.comm == reroute.mpi.null_communicator) return Reason::invalid;
   if (has_root(base) && arguments_.root < 0) return Reason::inter_communicator;
   const bool has_size = base != Function::alltoallv || reroute.settings.to_staged;
@@ -80,18 +81,17 @@ int Call::run() {
   if (state == nullptr) return by_mpi(Reason::invalid);
   if (state->is_inter()) return by_mpi(Reason::inter_communicator);
   if (has_root(base_of(arguments_.function)) && arguments_.root >= state->ranks()) return by_mpi(Reason::invalid);
-  const Operands operands = operands_of(arguments_, state->rank(), state->ranks());
-  return reroute.settings.to_staged ? by_staging(*state, operands) : by_ccl(*state, operands);
+  return reroute.settings.to_staged ? by_staging(*state) : by_ccl(*state);
 }
 
-int Call::by_ccl(CommunicatorState& state, const Operands& operands) {
+int Call::by_ccl(CommunicatorState& state) {
   Signature signature;
   const Reason refused = sign(arguments_, bytes_, signature);
   if (refused != Reason::none) return by_mpi(refused);
   Agreement* agreement = state.find(signature.key);
   if (agreement == nullptr) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
-    agreement = state.agree(signature, operands, arguments_.comm);
+    agreement = state.agree(signature, arguments_);
     return agreement->refused != Reason::none ? by_mpi(agreement->refused) : measure(*agreement);
   }
   if (agreement->refused != Reason::none) return by_mpi(agreement->refused);
@@ -101,11 +101,13 @@ int Call::by_ccl(CommunicatorState& state, const Operands& operands) {
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
     agreement->is_connected = true;
   }
+  const Operands operands = operands_of(arguments_, state.rank(), state.ranks());
   return rerouted(operands, signature, state.ccl()->device(), state.ccl(), agreement);
 }
 
 /// A rank can do this without the others: to them it is a call of MPI.
-int Call::by_staging(CommunicatorState& state, const Operands& operands) {
+int Call::by_staging(CommunicatorState& state) {
+  const Operands operands = operands_of(arguments_, state.rank(), state.ranks());
   const preload::Memory send = preload::memory_of(operands.send.span().begin);
   const preload::Memory receive = preload::memory_of(operands.receive.span().begin);
   const bool sends = send.kind == preload::MemoryKind::device;
@@ -142,7 +144,7 @@ int Call::measure(Agreement& agreement) {
 /// --dry-run: counts what would have been rerouted.
 int Call::pretend(const Agreement& /*agreement*/) {
   adder_.add(tally_.rerouted_calls, 1);
-  adder_.add(tally_.rerouted_bytes, bytes_);
+  adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   int error = MPI_SUCCESS;
   adder_.add(tally_.estimate_ticks, timed_pass_on(error));
   return error;
@@ -174,7 +176,7 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
   }
   const std::uint64_t ticks = reroute.clock.ticks() - begin;
   adder_.add(tally_.rerouted_calls, 1);
-  adder_.add(tally_.rerouted_bytes, bytes_);
+  adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   adder_.add(tally_.rerouted_ticks, ticks);
   // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
   const bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);

@@ -15,8 +15,19 @@ namespace {
 
 constexpr int oldest = 2700;  // with ncclSend and ncclRecv
 
+constexpr const char* files[] = {"libnccl.so.2", "librccl.so.1"};
+
+/// Two users of the GPU that know nothing of each other can wait for each other.
+bool is_loaded_by_program() {
+  for (const char* file : files) {
+    if (dlopen(file, RTLD_LAZY | RTLD_NOLOAD) == nullptr) continue;
+    disable("the program uses %s itself", file);
+    return true;
+  }
+  return false;
+}
+
 void* open_library(const char*& file) {
-  constexpr const char* files[] = {"libnccl.so.2", "librccl.so.1"};
   if (reroute.settings.ccl != nullptr) {
     file = reroute.settings.ccl;
     return dlopen(file, RTLD_NOW | RTLD_LOCAL);
@@ -52,22 +63,24 @@ void name_library(const char* kind, int version) {
 }
 
 bool open() {
+  if (is_loaded_by_program()) return false;
   const char* file = nullptr;
   void* library = open_library(file);
   if (library == nullptr) {
     const char* error = dlerror();
     const char* asked = reroute.settings.ccl != nullptr ? file : "libnccl.so.2 and librccl.so.1";
-    disable("%s cannot be loaded: %s", asked, error != nullptr ? error : "unknown error");
+    disable("%s cannot be loaded (%s): set COMMLENS_REROUTE_NCCL to the library", asked,
+            error != nullptr ? error : "unknown error");
     return false;
   }
   int version = 0;
   if (!find(library, ccl.get_version, "ncclGetVersion") || ccl.get_version(&version) != 0) {
-    disable("%s is no NCCL: it has no ncclGetVersion", file);
+    disable("%s is no NCCL: set COMMLENS_REROUTE_NCCL to the library", file);
     return false;
   }
   name_library(std::strstr(file, "rccl") != nullptr ? "RCCL" : "NCCL", version);
   if (version >= oldest && find_functions(library)) return true;
-  disable("%s of %s is too old: 2.7 or later is needed", ccl.name, file);
+  disable("%s is too old (%s): set COMMLENS_REROUTE_NCCL to 2.7 or later", file, ccl.name);
   return false;
 }
 

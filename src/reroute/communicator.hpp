@@ -71,7 +71,7 @@ class CclCommunicator {
   std::uint64_t id_ = no_id;  // the same on all ranks
   int rank_ = 0;
   int ranks_ = 0;
-  std::uint64_t polls_ = 0;
+  std::atomic<std::uint64_t> polls_ = 0;
   std::atomic<bool> is_used_ = false;
   std::atomic<bool> has_failed_ = false;
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;

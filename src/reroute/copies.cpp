@@ -25,18 +25,18 @@ class PackedOnHost {
   }
   PackedOnHost(PackedOnHost&&) = delete;
 
-  bool pack(char* to, MPI_Comm communicator) {
+  bool pack(char* to) {
     int position = 0;
     return can_be_packed() && device_.copy(layout_, span_.begin, span_.bytes) &&
            reroute.mpi.pack(origin(), static_cast<int>(elements_), side_.type, packed_, static_cast<int>(bytes_),
-                            &position, communicator) == MPI_SUCCESS &&
+                            &position, reroute.mpi.world) == MPI_SUCCESS &&
            device_.copy(to, packed_, bytes_);
   }
-  bool unpack(const char* from, MPI_Comm communicator) {
+  bool unpack(const char* from) {
     int position = 0;
     return can_be_packed() && device_.copy(layout_, span_.begin, span_.bytes) && device_.copy(packed_, from, bytes_) &&
            reroute.mpi.unpack(packed_, static_cast<int>(bytes_), &position, origin(), static_cast<int>(elements_),
-                              side_.type, communicator) == MPI_SUCCESS &&
+                              side_.type, reroute.mpi.world) == MPI_SUCCESS &&
            device_.copy(span_.begin, layout_, span_.bytes);
   }
 
@@ -64,25 +64,25 @@ bool is_resident(const Side& side, const Device& device) {
   return memory.kind == preload::MemoryKind::device && memory.device == device.number();
 }
 
-bool pack(Device& device, const Side& side, char* to, MPI_Comm communicator) {
+bool pack(Device& device, const Side& side, char* to) {
   for (int block = 0; block < side.blocks; ++block) {
     const std::uint64_t bytes = side.bytes(block);
     if (bytes == 0) continue;
     char* place = to + side.bytes_before(block);
     const bool is_copied = side.layout.is_dense() ? device.copy(place, side.address(block), bytes)
-                                                  : PackedOnHost(device, side, block).pack(place, communicator);
+                                                  : PackedOnHost(device, side, block).pack(place);
     if (!is_copied) return false;
   }
   return true;
 }
 
-bool unpack(Device& device, const Side& side, const char* from, MPI_Comm communicator) {
+bool unpack(Device& device, const Side& side, const char* from) {
   for (int block = 0; block < side.blocks; ++block) {
     const std::uint64_t bytes = side.bytes(block);
     if (bytes == 0) continue;
     const char* place = from + side.bytes_before(block);
     const bool is_copied = side.layout.is_dense() ? device.copy(side.address(block), place, bytes)
-                                                  : PackedOnHost(device, side, block).unpack(place, communicator);
+                                                  : PackedOnHost(device, side, block).unpack(place);
     if (!is_copied) return false;
   }
   return true;

@@ -10,7 +10,7 @@ namespace commlens::reroute {
 bool is_resident(const Side& side, const Device& device);
 
 /// Copies all elements to, or from, memory without gaps, which is the device's.
-bool pack(Device& device, const Side& side, char* to, MPI_Comm communicator);
-bool unpack(Device& device, const Side& side, const char* from, MPI_Comm communicator);
+bool pack(Device& device, const Side& side, char* to);
+bool unpack(Device& device, const Side& side, const char* from);
 
 }  // namespace commlens::reroute

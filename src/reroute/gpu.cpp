@@ -76,6 +76,11 @@ bool find_hip() {
          find(library, api.get_device, "hipGetDevice") && find(library, api.set_device, "hipSetDevice");
 }
 
+bool find_api() {
+  if (!is_api_found) is_api_found = find_cuda() || find_hip();
+  return is_api_found;
+}
+
 std::atomic_flag devices_lock = ATOMIC_FLAG_INIT;
 Device devices[max_devices];
 
@@ -113,11 +118,20 @@ OnDevice::~OnDevice() {
   }
 }
 
+int Device::current() {
+  const ScopedLock lock(devices_lock);
+  int number = -1;
+  void* context = nullptr;
+  if (!find_api()) return -1;
+  if (api.is_hip) return api.get_device(&number) == 0 ? number : -1;
+  const bool has_context = api.get_context(&context) == 0 && context != nullptr;
+  return has_context && api.device_of_context(&number) == 0 ? number : -1;
+}
+
 Device* Device::of(int number) {
   if (number < 0 || number >= max_devices) return nullptr;
   const ScopedLock lock(devices_lock);
-  if (!is_api_found && !find_cuda() && !find_hip()) return nullptr;
-  is_api_found = true;
+  if (!find_api()) return nullptr;
   Device& device = devices[number];
   if (device.number_ == number) return &device;
   if (!api.is_hip) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "preload/memory_kind.hpp"
 #include "preload/process.hpp"
 #include "report.hpp"
 #include "reroute.hpp"
@@ -64,6 +65,7 @@ void read_settings() {
 
 void deactivate_in_child() {
   reroute.is_active = false;
+  reroute.is_started = false;
   reroute.settings.folder = nullptr;
 }
 
@@ -74,10 +76,17 @@ void deactivate_in_child() {
   if (reroute.settings.folder != nullptr) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
+void end(bool is_finalized) {
+  if (reroute.is_started && !preload::find_driver()) disable("the program has loaded neither CUDA nor HIP");
+  if (reroute.is_started) write_report(is_finalized);
+  reroute.is_started = false;
+  reroute.is_active = false;
+}
+
 [[gnu::destructor]] void unload() {
-  if (reroute.settings.folder != nullptr && reroute.started_ticks == 0)
-    preload::write_if_unseen(reroute.settings.folder);
-  if (is_active()) write_report(false);
+  const char* folder = reroute.settings.folder;
+  if (folder != nullptr && reroute.started_ticks == 0) preload::write_if_unseen(folder);
+  end(false);
 }
 
 }  // namespace
@@ -104,7 +113,7 @@ void print_line(const char* format, ...) {
 namespace hook {
 
 void started() {
-  if (reroute.settings.folder == nullptr || is_active() || reroute.started_ticks != 0) return;
+  if (reroute.settings.folder == nullptr || reroute.started_ticks != 0) return;
   reroute.started_ticks = reroute.clock.ticks();
   const preload::RunningMpi running = preload::running_mpi();
   if (!running.is_built_for) {  // its handles have another size, so the wrappers cannot even pass them on
@@ -122,22 +131,19 @@ void started() {
   reroute.mpi.query_thread(&level);
   reroute.is_multithreaded = level == MPI_THREAD_MULTIPLE;
   preload::remove_from_ld_preload(&reroute);
-  reroute.is_active = true;
+  reroute.is_started = true;
+  // Its functions call MPI's own, or ours do: one of the two would see nothing.
+  const bool is_profiled = preload::is_set("COMMLENS_PROFILE_OUT");
+  if (is_profiled) disable("the program runs under commlens profile");
+  reroute.is_active = !is_profiled;
 }
 
 void finalizing() {
-  if (!is_active()) return;
   while (has_requests()) progress_requests();
-  write_report(true);
-  // NCCL is left as it is: the program may have reset the GPU, and all ends with the process.
-  reroute.is_active = false;
+  end(true);  // NCCL is left as it is: the program may have reset the GPU, and all ends with the process
 }
 
-void aborting() {
-  if (reroute.settings.folder != nullptr && reroute.started_ticks == 0)
-    preload::write_if_unseen(reroute.settings.folder);
-  if (is_active()) write_report(false);
-}
+void aborting() { end(false); }
 
 }  // namespace hook
 

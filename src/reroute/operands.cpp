@@ -212,6 +212,26 @@ std::uint64_t bytes_of(const Arguments& a) {
   }
 }
 
+std::uint64_t sent_bytes_of(const Arguments& arguments, std::uint64_t bytes) {
+  if (bytes == 0) return 0;
+  switch (base_of(arguments.function)) {
+    case Function::allgather:
+    case Function::gather:
+    case Function::scatter:
+      return bytes / static_cast<std::uint64_t>(ranks_of(arguments.comm));
+    case Function::allgatherv: {
+      int rank = 0;
+      reroute.mpi.comm_rank(arguments.comm, &rank);
+      Side counts;
+      counts.counts = arguments.recvcounts;
+      counts.is_large = arguments.is_large;
+      return counts.elements(rank) * size_of(arguments.recvtype);
+    }
+    default:
+      return bytes;
+  }
+}
+
 const Side& written_side(const Operands& operands) {
   return operands.is_in_place && operands.send.total() > operands.receive.total() ? operands.send : operands.receive;
 }

@@ -60,5 +60,7 @@ Operands operands_of(const Arguments& arguments, int rank, int ranks);
 /// The size of the call's largest buffer, on any rank. All ranks have the same, except in
 /// MPI_Alltoallv, where it is what this rank sends.
 std::uint64_t bytes_of(const Arguments& arguments);
+/// What the rank sends, as `commlens profile` counts it, where `bytes` are those of the largest buffer.
+std::uint64_t sent_bytes_of(const Arguments& arguments, std::uint64_t bytes);
 
 }  // namespace commlens::reroute

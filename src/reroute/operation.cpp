@@ -39,7 +39,7 @@ bool Operation::copy_in() {
     is_copied = true;
     send_copy_ = device_.memory.take(operands_.send.total());
     if (send_copy_ == nullptr) return false;
-    if (!pack(device_, operands_.send, static_cast<char*>(send_copy_), arguments_.comm)) return false;
+    if (!pack(device_, operands_.send, static_cast<char*>(send_copy_))) return false;
   }
   const bool is_away = !is_resident(operands_.receive, device_);
   if (is_away || needs_other_memory(arguments_, operands_)) {
@@ -48,15 +48,17 @@ bool Operation::copy_in() {
     if (receive_copy_ == nullptr) return false;
     // The root's own part of MPI_Gather is there already.
     const bool has_own = operands_.is_in_place && base_of(arguments_.function) == Function::gather;
-    if (has_own && !pack(device_, operands_.receive, static_cast<char*>(receive_copy_), arguments_.comm)) return false;
+    if (has_own && !pack(device_, operands_.receive, static_cast<char*>(receive_copy_))) return false;
   }
   if (is_copied) reroute.adder().add(reroute.tally(arguments_.function).local_copies, 1);
   return true;
 }
 
 bool Operation::begin_ccl() {
+  failure_ = "NCCL has failed before, here or on another rank";
+  if (ccl_->has_failed()) return false;
   failure_ = "the data cannot be copied to the GPU";
-  if (ccl_->has_failed() || !copy_in()) return false;
+  if (!copy_in()) return false;
   failure_ = "the GPU has failed";
   event_ = device_.take_event();
   if (event_ == nullptr || !device_.wait_for_default_stream(ccl_->stream())) return false;
@@ -77,20 +79,17 @@ bool Operation::is_done() {
   }
   if (ccl_ == nullptr) return true;
   const Device::State state = Device::state_of(event_);
-  if (state == Device::State::done) return true;
   if (state == Device::State::running) ccl_->poll();
-  has_failed_ = state == Device::State::failed || ccl_->has_failed();
-  if (has_failed_) {
-    failure_ = "NCCL has failed, here or on another rank";
-    ccl_->fail();
-  }
-  return has_failed_;
+  has_failed_ = state == Device::State::failed || ccl_->has_failed();  // what NCCL gives up ends, too
+  if (!has_failed_) return state == Device::State::done;
+  failure_ = "NCCL has failed, here or on another rank";
+  ccl_->fail();
+  return true;
 }
 
 bool Operation::finish_ccl() {
   failure_ = "the data cannot be copied from the GPU";
-  return receive_copy_ == nullptr ||
-         unpack(device_, operands_.receive, static_cast<const char*>(receive_copy_), arguments_.comm);
+  return receive_copy_ == nullptr || unpack(device_, operands_.receive, static_cast<const char*>(receive_copy_));
 }
 
 int Operation::finish() {
@@ -114,11 +113,12 @@ void Operation::give_back() {
   verification_.end();
 }
 
-/// As MPI does where it fails: the communicator's error handler is called.
+/// As MPI does where it fails: the communicator's error handler is called, or what waits for the request gets the
+/// error.
 int Operation::fail() {
   print_line("rank %d: %s: %s", reroute.rank, function_names[static_cast<int>(arguments_.function)], failure_);
-  return reroute.mpi.comm_call_errhandler(arguments_.comm, MPI_ERR_OTHER) == MPI_SUCCESS ? MPI_ERR_OTHER
-                                                                                         : MPI_ERR_OTHER;
+  if (!is_nonblocking(arguments_.function)) reroute.mpi.comm_call_errhandler(arguments_.comm, MPI_ERR_OTHER);
+  return MPI_ERR_OTHER;
 }
 
 // Through pinned memory.

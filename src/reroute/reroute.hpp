@@ -107,7 +107,8 @@ struct Tally {
 /// Global because the functions are C functions that the program calls: they receive no object.
 struct Reroute {
   Settings settings;
-  std::atomic<bool> is_active = false;  // MPI has been started and not been finalized
+  bool is_started = false;              // MPI has been, and the report has not been written
+  std::atomic<bool> is_active = false;  // calls are looked at
   bool is_multithreaded = false;
   int rank = 0;
   int ranks = 1;

@@ -77,6 +77,7 @@ Verification::Verification(const Arguments& arguments, const Operands& operands,
 
 bool Verification::begin() {
   if (!is_on_) return true;
+  reroute.mpi.comm_size(arguments_.comm, &ranks_);
   const Side& written = written_side(operands_);
   const Side::Span span = written.span();
   char* base = nullptr;
@@ -129,13 +130,11 @@ bool Verification::is_done() {
 bool Verification::is_within_bound(double expected, double found, std::uint64_t element) const {
   if (expected == found || (std::isnan(expected) && std::isnan(found))) return true;
   const double unit = signature_.type == CclType::float32 ? FLT_EPSILON : DBL_EPSILON;
-  int ranks = 1;
-  reroute.mpi.comm_size(arguments_.comm, &ranks);
   double magnitude = std::fabs(expected);
   if (absolute_sums_ != nullptr) {
     magnitude = floating_at(signature_.type, static_cast<const char*>(absolute_sums_), element);
   }
-  return std::fabs(expected - found) <= 2 * ranks * unit * magnitude;
+  return std::fabs(expected - found) <= 2 * ranks_ * unit * magnitude;
 }
 
 void Verification::compare_block(const char* expected, const char* found, std::uint64_t first, std::uint64_t elements) {

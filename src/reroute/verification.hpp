@@ -46,6 +46,7 @@ class Verification {
   const Signature& signature_;
   Device& device_;
   bool is_on_;
+  int ranks_ = 1;
   std::uint64_t call_ = 0;
   void* second_ = nullptr;  // what MPI receives, on the GPU
   // For floating-point sums: those of the absolute values, by which rounding is bounded.

@@ -223,6 +223,7 @@ void run(void* argument) {
   Comm& comm = *batch->comm;
   if (fails("run", comm.rank)) comm.error = 6;
   while (comm.error != 0 && !comm.is_aborted) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (comm.is_aborted) return;
   if (const char* slow = std::getenv("FAKE_NCCL_SLOW_MS")) {
     std::this_thread::sleep_for(std::chrono::milliseconds(std::atoi(slow)));
   }

@@ -38,6 +38,7 @@ _BUILT = {
     )
     for preload in (PROFILE, REROUTE)
 }
+_FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 _MUST_HAVE_ALL = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
 
 
@@ -50,6 +51,16 @@ class Mpi:
     folder: Path
     tools: Path
     suffix: str  # of its tools, as Debian's have where another MPI is the default
+
+    @property
+    def family(self) -> str:
+        """As it calls itself."""
+        return _FAMILIES[self.name]
+
+    @property
+    def compiler(self) -> str:
+        """Its mpicc."""
+        return str(self.tools / f"mpicc{self.suffix}")
 
     def compile(self, source: str, *options: str, name: str = "") -> Path:
         program = self.folder / f"{name or Path(source).stem}-{self.name}"
@@ -168,7 +179,7 @@ def install(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path) -> Ca
 
 def _install(name: str, folder: Path, shared: Path) -> Mpi:
     """The MPI with its profiling library. The test is skipped if the MPI is missing."""
-    family = {"openmpi": "Open MPI", "mpich": "MPICH"}[name]
+    family = _FAMILIES[name]
     suffixes = [suffix for suffix in ("", f".{name}") if _launcher_of(suffix) == name]
     compiler = shutil.which(f"mpicc{suffixes[0]}") if suffixes else None
     if compiler is None:

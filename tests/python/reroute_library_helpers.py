@@ -5,21 +5,19 @@ from __future__ import annotations
 
 import fcntl
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from profile_helpers import ENVIRONMENT, ROOT, Mpi
+from commlens.jobs.preload.library import REROUTE
+from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for
 
 SOURCES = ROOT / "tests" / "reroute"
-_BUILT = ROOT / "build/host/src/reroute/libcommlens-reroute.so"
 _TIME_LIMIT_S = 300
 
 
@@ -91,19 +89,9 @@ class Reroute:
 
 
 @pytest.fixture(scope="session")
-def reroute(mpi: Mpi, tmp_path_factory: pytest.TempPathFactory) -> Reroute:
-    is_one_of_several = "PYTEST_XDIST_WORKER" in os.environ
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if is_one_of_several else base
-    library = _once(shared / f"reroute-{mpi.name}", lambda folder: _build(folder, mpi))
-    fakes = _once(shared / "reroute-fakes", _build_fakes)
-    return Reroute(mpi, library / _BUILT.name, fakes)
-
-
-@cache
-def _is_built_for(family: str) -> bool:
-    mark = f"commlens-reroute is built for: {family}".encode()
-    return _BUILT.exists() and mark in _BUILT.read_bytes()
+def reroute(mpi: Mpi, shared_folder: Path) -> Reroute:
+    fakes = _once(shared_folder / "reroute-fakes", _build_fakes)
+    return Reroute(mpi, built_for(REROUTE, mpi.family, shared_folder, mpi.compiler), fakes)
 
 
 def _once(folder: Path, build: Callable[[Path], None]) -> Path:
@@ -115,16 +103,6 @@ def _once(folder: Path, build: Callable[[Path], None]) -> Path:
             build(folder)
             (folder / "built").touch()
     return folder
-
-
-def _build(folder: Path, mpi: Mpi) -> None:
-    if _is_built_for({"openmpi": "Open MPI", "mpich": "MPICH"}[mpi.name]):
-        shutil.copy(_BUILT, folder)
-        return
-    compiler = shutil.which(f"mpicc{mpi.suffix}", path=mpi.tools)
-    folders = ["-S", str(ROOT / "src/reroute"), "-B", str(folder)]
-    for words in ([*folders, f"-DMPI_C_COMPILER={compiler}"], ["--build", str(folder)]):
-        subprocess.run(["cmake", *words], check=True, capture_output=True, env=ENVIRONMENT)
 
 
 def _build_fakes(folder: Path) -> None:

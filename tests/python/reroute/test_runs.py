@@ -17,44 +17,32 @@ import pytest
 
 from commlens.jobs.preload.library import REROUTE
 from commlens.model import load
-from commlens.model.reroute import Reroute
+from commlens.model.reroute import REROUTABLE
+from commlens.model.reroute import Reroute as RerouteRecord
 from profile_helpers import ROOT, TIME_LIMIT_S, Mpi, built_for
+from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
 
-SOURCES = ROOT / "tests" / "reroute"
-FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 STATUS = 7  # of sums, without an error
 
 
-@pytest.fixture(scope="session")
-def fakes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with libcuda.so.1 and libnccl.so.2."""
-    folder = tmp_path_factory.mktemp("fakes")
-    for source, library, others in (
-        ("fake_gpu.cpp", "libcuda.so.1", ()),
-        ("fake_nccl.cpp", "libnccl.so.2", ("-L.", "-l:libcuda.so.1")),
-    ):
-        words = ["c++", "-std=c++20", "-O1", "-shared", "-fPIC", "-pthread", str(SOURCES / source)]
-        words += [f"-Wl,-soname,{library}", "-o", library, *others]
-        subprocess.run(words, check=True, cwd=folder)
-    return folder
-
-
 @dataclass(frozen=True)
-class Ran:
+class RerouteRan:
     status: int
     output: str
     error: str
-    record: Reroute | None
+    record: RerouteRecord | None
 
 
 @dataclass(frozen=True)
 class Sums:
     """`commlens reroute` of sums, in the working directory, which is the test's own."""
 
-    mpi: Mpi
-    library: Path
-    fakes: Path
+    with_library: Reroute
     program: Path
+
+    @property
+    def mpi(self) -> Mpi:
+        return self.with_library.mpi
 
     def __call__(
         self,
@@ -63,11 +51,12 @@ class Sums:
         ranks: int = 2,
         start: Callable[[list[str]], list[str]] = lambda command: command,
         **variables: str,
-    ) -> Ran:
+    ) -> RerouteRan:
         Path("nccl").mkdir(exist_ok=True)
         environment = {
-            **self.mpi.environment(), "COMMLENS_REROUTE_LIBRARY": str(self.library),
-            "LD_LIBRARY_PATH": str(self.fakes), "FAKE_NCCL_DIR": str(Path("nccl").resolve()),
+            **self.mpi.environment(), "COMMLENS_REROUTE_LIBRARY": str(self.with_library.library),
+            "LD_LIBRARY_PATH": str(self.with_library.fakes),
+            "FAKE_NCCL_DIR": str(Path("nccl").resolve()),
             **variables,
         }  # fmt: skip
         command = start(self.mpi.command(self.program, *words, ranks=ranks))
@@ -77,19 +66,15 @@ class Sums:
         )  # fmt: skip
         files = sorted(Path("results").glob("*.jsonl"))
         record = load(files[-1:]).reroutes[0] if files else None
-        return Ran(answer.returncode, answer.stdout, answer.stderr, record)
+        return RerouteRan(answer.returncode, answer.stdout, answer.stderr, record)
 
 
 @pytest.fixture
-def sums(mpi: Mpi, fakes: Path, shared_folder: Path) -> Sums:
-    compiler = shutil.which(f"mpicc{mpi.suffix}", path=mpi.tools)
-    assert compiler is not None
-    library = built_for(REROUTE, FAMILIES[mpi.name], shared_folder, compiler)
-    program = mpi.compile(str(SOURCES / "sums.c"), f"-L{fakes}", "-l:libcuda.so.1")
-    return Sums(mpi, library, fakes, program)
+def sums(reroute: Reroute) -> Sums:  # noqa: F811
+    return Sums(reroute, reroute.compile("sums.cpp"))
 
 
-def counters(ran: Ran) -> dict[str, Any]:
+def counters(ran: RerouteRan) -> dict[str, Any]:
     assert ran.record is not None, ran.error
     (function,) = ran.record.functions
     return {
@@ -132,8 +117,9 @@ def test_what_is_not_rerouted_has_its_reason(sums: Sums) -> None:
 def test_a_difference_ends_the_run(sums: Sums) -> None:
     ran = sums("--verify")
     assert ran.status == STATUS and "verified: all results of 9.0 rerouted calls" in ran.output
+    shutil.rmtree("results")
     ran = sums("--verify", FAKE_NCCL_WRONG="1")
-    assert ran.status == 1
+    assert ran.status == 1, ran.error
     assert ran.record and {wrong.rank for wrong in ran.record.differences} == {1}
     assert re.search(r"^ +MPI_Allreduce +1 +2 +\d+ ", ran.output, re.MULTILINE)
 
@@ -187,7 +173,7 @@ def test_a_rank_that_is_killed_is_named(sums: Sums) -> None:
     source += " int rank; MPI_Init(&n, &w); MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
     source += " MPI_Barrier(MPI_COMM_WORLD); if (rank == 1) raise(SIGKILL); return 0;\n}\n"
     Path("killed.c").write_text(source)
-    program = sums.mpi.compile(str(Path("killed.c").resolve()))
+    program = sums.mpi.compile(str(Path("killed.c").resolve()), name="killed")
     ran = sums(start=lambda command: [*command[: command.index(str(sums.program))], str(program)])
     assert ran.status not in (0, STATUS)
     assert "rank 1 started MPI and left no file" in ran.output + ran.error
@@ -197,8 +183,6 @@ def test_what_the_library_reroutes_is_what_the_option_names() -> None:
     """One list is data, the other is generated from."""
     text = (ROOT / "src/reroute/generate.py").read_text()
     (listed,) = re.findall(r"^COLLECTIVES = \(\n(.*?)^\)", text, re.MULTILINE | re.DOTALL)
-    from commlens.model.reroute import REROUTABLE
-
     assert tuple(re.findall(r'"(\w+)"', listed.lower())) == REROUTABLE.functions
 
 
@@ -207,12 +191,14 @@ def test_the_lines_of_a_job_script(sums: Sums) -> None:
     Path("reports").mkdir()
     Path("nccl").mkdir()
     preloaded = {
-        "LD_PRELOAD": str(sums.library), "COMMLENS_REROUTE_DIR": str(Path("reports").resolve()),
-        "LD_LIBRARY_PATH": str(sums.fakes), "FAKE_NCCL_DIR": str(Path("nccl").resolve()),
+        "LD_PRELOAD": str(sums.with_library.library),
+        "COMMLENS_REROUTE_DIR": str(Path("reports").resolve()),
+        "LD_LIBRARY_PATH": str(sums.with_library.fakes),
+        "FAKE_NCCL_DIR": str(Path("nccl").resolve()),
     }  # fmt: skip
     assigned = [f"{name}={value}" for name, value in preloaded.items()]
     command = sums.mpi.command("env", *assigned, sums.program, 10, 20_000, "device")
-    environment = {**os.environ, **sums.mpi.environment(), "LD_LIBRARY_PATH": str(sums.fakes)}
+    environment = {**os.environ, **sums.mpi.environment()}
     answer = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert answer.returncode == STATUS
     files = [json.loads(file.read_text()) for file in Path("reports").glob("rank-*.json")]

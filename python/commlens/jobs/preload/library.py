@@ -35,6 +35,7 @@ class Preload:
 
 PROFILE = Preload("profile", "profiling library", "COMMLENS_PROFILE_OUT")
 REROUTE = Preload("reroute", "rerouting library", "COMMLENS_REROUTE_DIR")
+PRELOADS = (PROFILE, REROUTE)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class BuiltLibrary:
 def check_alone(preload: Preload, environment: Mapping[str, str] = os.environ) -> None:
     """Raises CommlensError where the other library is at work: the wrappers of one call MPI, not
     those of the other."""
-    for other in (PROFILE, REROUTE):
+    for other in PRELOADS:
         if other != preload and environment.get(other.folder_variable):
             raise CommlensError(
                 f"`commlens {preload.name}` cannot run within `commlens {other.name}`: "

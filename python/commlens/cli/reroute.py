@@ -8,6 +8,7 @@ from typing import get_args
 import click
 
 from commlens.base import outputs
+from commlens.base.errors import CommlensError
 from commlens.base.terminal import console, echo
 from commlens.base.text import enumerated
 from commlens.cli import option
@@ -39,8 +40,8 @@ def _functions(text: str) -> list[str] | None:
         _functions, f"write some of {enumerated(_FUNCTIONS)}, with commas", _FUNCTIONS
     ),
     default=",".join(REROUTABLE.functions),
-    help="Functions to reroute, as in allreduce,bcast; p2p is MPI_Send and MPI_Recv."
-    "  [default: all collectives]",
+    help="Functions to reroute, as in allreduce,bcast; with --to staged also p2p: MPI_Send and"
+    " MPI_Recv.  [default: all collectives]",
 )
 @click.option(
     "--min-bytes",
@@ -105,6 +106,10 @@ def reroute(
     from commlens.reroute.rank_files import RerouteSettings
     from commlens.reroute.run import run
 
+    if to == "ccl" and (messages := set(functions) & set(REROUTABLE.on_request)):
+        raise CommlensError(
+            f"--functions {messages.pop()}: add --to staged, as NCCL takes no messages"
+        )
     kind = outputs.Kind("a report of rerouting", rf"\A{HEADING}\n")
     if report is not None:
         outputs.check(report, kind, "--report")

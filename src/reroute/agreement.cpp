@@ -153,8 +153,18 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
   return no_ccl_;
 }
 
+bool CommunicatorState::has_agreed(Agreement* agreement, const Signature& signature) {
+  if (agreement == nullptr) return false;
+  if (signature.has_size || agreement->refused != Reason::small) return true;
+  return !std::has_single_bit(++agreement->calls);
+}
+
 Agreement* CommunicatorState::agree(const Signature& signature, const Arguments& arguments) {
-  return add({signature.key, refusal(signature, arguments), false, 0, 0});
+  const Reason refused = refusal(signature, arguments);
+  Agreement* before = find(signature.key);
+  if (before == nullptr) return add({signature.key, refused, 1, false, 0, 0});
+  before->refused = refused;
+  return before;
 }
 
 }  // namespace commlens::reroute

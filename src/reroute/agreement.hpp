@@ -24,6 +24,7 @@ struct Signature {
 struct Agreement {
   std::uint64_t key;  // 0: none
   Reason refused;
+  std::uint64_t calls;  // since, where it may change
   bool is_connected;    // NCCL has made such a call
   std::uint64_t bytes;  // of the first call, which MPI made
   std::uint64_t ticks;  // that it took
@@ -44,6 +45,9 @@ class CommunicatorState {
   /// Null: there has been no such call.
   Agreement* find(std::uint64_t key);
   Agreement* add(const Agreement& agreement);
+  /// Whether the ranks have agreed. Where they have done so on a call with little data, and the signature does not tell
+  /// how much there is, they do it again whenever the number of such calls has doubled.
+  static bool has_agreed(Agreement* agreement, const Signature& signature);
   /// Makes the ranks agree: all of them are within a call of that signature.
   Agreement* agree(const Signature& signature, const Arguments& arguments);
 

@@ -89,8 +89,8 @@ int Call::by_ccl(CommunicatorState& state) {
   const Reason refused = sign(arguments_, bytes_, signature);
   if (refused != Reason::none) return by_mpi(refused);
   Agreement* agreement = state.find(signature.key);
-  if (agreement == nullptr) {
-    if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
+  if (agreement == nullptr && is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
+  if (!is_nonblocking(arguments_.function) && !CommunicatorState::has_agreed(agreement, signature)) {
     agreement = state.agree(signature, arguments_);
     return agreement->refused != Reason::none ? by_mpi(agreement->refused) : measure(*agreement);
   }
@@ -117,7 +117,7 @@ int Call::by_staging(CommunicatorState& state) {
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);
   if (known == nullptr && !is_nonblocking(arguments_.function))
-    return measure(*state.add({signature.key, Reason::none, true, 0, 0}));
+    return measure(*state.add({signature.key, Reason::none, 1, true, 0, 0}));
   Device* device = Device::of(sends ? send.device : receive.device);
   if (device == nullptr) return by_mpi(Reason::host_memory);
   if (reroute.settings.dry_run && known != nullptr) return pretend(*known);

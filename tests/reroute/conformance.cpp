@@ -103,8 +103,8 @@ void copies_to_all(MPI_Comm comm, const Type& t, int count) {
   std::vector<int> sent_at;
   std::vector<int> received_at;
   for (int other = 0; other < ranks; ++other) {
-    sent.push_back(count * ((rank + 2 * other) % 3));
-    received.push_back(count * ((other + 2 * rank) % 3));
+    sent.push_back(count * ((rank + 2 * other + 1) % 3));
+    received.push_back(count * ((other + 2 * rank + 1) % 3));
     sent_at.push_back(other * 2 * count);
     received_at.push_back((ranks - 1 - other) * 2 * count);
   }
@@ -202,7 +202,7 @@ int main(int argc, char** argv) {
       copies_with_root(comm, types[2], count);
     }
   }
-  if (kind == "device") other_types_for_the_same_data();
+  if (kind == "deviating") other_types_for_the_same_data();
   MPI_Comm_free(&reversed);
   MPI_Comm_free(&half);
   MPI_Finalize();

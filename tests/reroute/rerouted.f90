@@ -1,8 +1,8 @@
-! Collectives on device memory by mpif.h, and by the module mpi.
+! Collectives on device memory by the module mpi, whose functions are those of mpif.h.
 program rerouted
   use iso_c_binding
+  use mpi
   implicit none
-  include 'mpif.h'
   interface
     integer(c_int) function cuMemAlloc(pointer, bytes) bind(C, name="cuMemAlloc_v2")
       import

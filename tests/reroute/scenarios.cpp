@@ -204,7 +204,7 @@ void requests() {
     MPI_Waitany(6, all.data(), &index, MPI_STATUS_IGNORE);
     require(index == MPI_UNDEFINED, "MPI_Waitany of nothing");
   }
-  // Together with another request, and freed before it is complete.
+  // Together with another request.
   MPI_Request pair[2];
   int token = rank;
   int received = -1;
@@ -214,11 +214,6 @@ void requests() {
   int flag = 0;
   while (flag == 0) MPI_Testall(2, pair, &flag, MPI_STATUSES_IGNORE);
   require(received == (rank + 1) % ranks && outputs[1]->has(ranks), "MPI_Testall");
-  MPI_Request freed;
-  MPI_Iallreduce(inputs[2]->data(), outputs[2]->data(), many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &freed);
-  MPI_Request_free(&freed);
-  agree();
-  require(outputs[2]->has(2 * ranks), "a freed request's call");
 }
 
 /// What the legacy default stream has been given before is seen by the collective.

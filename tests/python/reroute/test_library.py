@@ -90,8 +90,8 @@ def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -
         assert run.status == 0, run.error
         for rank in run.ranks:
             (calls,) = (f for f in rank["functions"] if f["function"] == "MPI_Iallreduce")
-            assert calls["calls"] == 20
-            assert calls["rerouted_calls"] == 20 - before
+            assert calls["calls"] == 19
+            assert calls["rerouted_calls"] == 19 - before
             assert calls["fell_back"].get("no blocking call has agreed", 0) == before
             assert calls["rerouted_s"] == calls["mpi_estimate_s"] > 0
 
@@ -156,7 +156,10 @@ def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:  # noq
         calls = {each["function"]: each for each in rank["functions"]}
         assert calls["MPI_Allreduce"]["rerouted_calls"] > 0
         assert calls["MPI_Iallreduce"]["calls"] == 3
-        assert calls["MPI_Iallreduce"]["rerouted_calls"] == 1 + (source == "rerouted08.f90")
+        assert (
+            calls["MPI_Iallreduce"]["rerouted_calls"]
+            == {"rerouted.f90": 1, "rerouted08.f90": 3}[source]
+        )
 
 
 def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:  # noqa: F811
@@ -184,7 +187,6 @@ def test_without_nccl_a_program_runs_as_before(reroute: Reroute) -> None:  # noq
     program = reroute.compile("scenarios.cpp")
     for variables, says in (
         ({"COMMLENS_REROUTE_NCCL": "/nowhere/libnccl.so"}, "/nowhere/libnccl.so cannot be loaded"),
-        ({"COMMLENS_REROUTE_NCCL": ""}, "libnccl.so.2 and librccl.so.1 cannot be loaded"),
         ({"COMMLENS_REROUTE_NCCL": "libc.so.6"}, "libc.so.6 is no NCCL"),
         ({"FAKE_NCCL_VERSION": "2604"}, "is too old (NCCL 2.6.4)"),
         ({"COMMLENS_PROFILE_OUT": "out"}, "the program runs under commlens profile"),

@@ -126,12 +126,8 @@ def function_table(reroute: Reroute) -> Table[ReroutedFunction]:
 
 
 def _notes(reroute: Reroute) -> Iterator[str]:
-    by_mpi = (
-        "what it took for the calls that would have been rerouted"
-        if reroute.dry_run
-        else "for each rerouted call the time of the first one like it, which MPI made to be timed"
-    )
-    yield f"means over ranks; By MPI: {by_mpi}"
+    calls = "the calls to reroute" if reroute.dry_run else "the first call like it, by MPI"
+    yield f"means over ranks; By MPI: the time of {calls}"
     if reroute.verified:
         yield "what was rerouted is timed with its comparison"
     if copies := sum(sum(function.local_copies) for function in reroute.functions):

@@ -126,8 +126,9 @@ def function_table(reroute: Reroute) -> Table[ReroutedFunction]:
 
 
 def _notes(reroute: Reroute) -> Iterator[str]:
-    calls = "the calls to reroute" if reroute.dry_run else "the first call like it, by MPI"
-    yield f"means over ranks; By MPI: the time of {calls}"
+    is_measured = "the calls that would have been rerouted"
+    is_estimated = "each rerouted call as long as MPI's first one like it"
+    yield f"means over ranks; By MPI: {is_measured if reroute.dry_run else is_estimated}"
     if reroute.verified:
         yield "what was rerouted is timed with its comparison"
     if copies := sum(sum(function.local_copies) for function in reroute.functions):

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "reroute.hpp"
+#include "symbols.hpp"
 
 namespace commlens::reroute {
 
@@ -39,20 +40,17 @@ void* open_library(const char*& file) {
   return nullptr;
 }
 
-template <class Result>
-bool find(void* library, Result& function, const char* name) {
-  function = reinterpret_cast<Result>(dlsym(library, name));
-  return function != nullptr;
-}
-
 bool find_functions(void* library) {
-  return find(library, ccl.get_unique_id, "ncclGetUniqueId") && find(library, ccl.init_rank, "ncclCommInitRank") &&
-         find(library, ccl.abort, "ncclCommAbort") && find(library, ccl.get_async_error, "ncclCommGetAsyncError") &&
-         find(library, ccl.get_error_string, "ncclGetErrorString") && find(library, ccl.all_reduce, "ncclAllReduce") &&
-         find(library, ccl.reduce, "ncclReduce") && find(library, ccl.reduce_scatter, "ncclReduceScatter") &&
-         find(library, ccl.broadcast, "ncclBroadcast") && find(library, ccl.all_gather, "ncclAllGather") &&
-         find(library, ccl.send, "ncclSend") && find(library, ccl.recv, "ncclRecv") &&
-         find(library, ccl.group_start, "ncclGroupStart") && find(library, ccl.group_end, "ncclGroupEnd");
+  return find_symbol(library, ccl.get_unique_id, "ncclGetUniqueId") &&
+         find_symbol(library, ccl.init_rank, "ncclCommInitRank") && find_symbol(library, ccl.abort, "ncclCommAbort") &&
+         find_symbol(library, ccl.get_async_error, "ncclCommGetAsyncError") &&
+         find_symbol(library, ccl.get_error_string, "ncclGetErrorString") &&
+         find_symbol(library, ccl.all_reduce, "ncclAllReduce") && find_symbol(library, ccl.reduce, "ncclReduce") &&
+         find_symbol(library, ccl.reduce_scatter, "ncclReduceScatter") &&
+         find_symbol(library, ccl.broadcast, "ncclBroadcast") &&
+         find_symbol(library, ccl.all_gather, "ncclAllGather") && find_symbol(library, ccl.send, "ncclSend") &&
+         find_symbol(library, ccl.recv, "ncclRecv") && find_symbol(library, ccl.group_start, "ncclGroupStart") &&
+         find_symbol(library, ccl.group_end, "ncclGroupEnd");
 }
 
 /// ncclGetVersion's number: 2.8.4 is 2804, and 2.9.6 is 20906.
@@ -62,7 +60,7 @@ void name_library(const char* kind, int version) {
   std::snprintf(ccl.name, sizeof ccl.name, "%s %d.%d.%d", kind, major, minor, version % 100);
 }
 
-bool open() {
+bool open_any() {
   if (is_loaded_by_program()) return false;
   const char* file = nullptr;
   void* library = open_library(file);
@@ -74,7 +72,7 @@ bool open() {
     return false;
   }
   int version = 0;
-  if (!find(library, ccl.get_version, "ncclGetVersion") || ccl.get_version(&version) != 0) {
+  if (!find_symbol(library, ccl.get_version, "ncclGetVersion") || ccl.get_version(&version) != 0) {
     disable("%s is no NCCL: set COMMLENS_REROUTE_NCCL to the library", file);
     return false;
   }
@@ -90,7 +88,7 @@ bool open_ccl() {
   static std::atomic_flag lock = ATOMIC_FLAG_INIT;
   static std::atomic<int> state = 0;  // 1: opened, 2: cannot be
   const ScopedLock locked(lock);
-  if (state == 0) state = open() ? 1 : 2;
+  if (state == 0) state = open_any() ? 1 : 2;
   return state == 1;
 }
 

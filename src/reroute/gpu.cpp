@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "reroute.hpp"
+#include "symbols.hpp"
 
 namespace commlens::reroute {
 namespace {
@@ -43,37 +44,37 @@ struct Api {
 Api api;
 std::atomic<bool> is_api_found = false;
 
-template <class Result>
-bool find(void* library, Result& function, const char* name) {
-  function = reinterpret_cast<Result>(dlsym(library, name));
-  return function != nullptr;
-}
-
 bool find_cuda() {
   void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  return library != nullptr && find(library, api.stream_create, "cuStreamCreate") &&
-         find(library, api.stream_synchronize, "cuStreamSynchronize") &&
-         find(library, api.stream_wait_event, "cuStreamWaitEvent") &&
-         find(library, api.event_create, "cuEventCreate") && find(library, api.event_record, "cuEventRecord") &&
-         find(library, api.event_query, "cuEventQuery") && find(library, api.mem_alloc, "cuMemAlloc_v2") &&
-         find(library, api.host_alloc, "cuMemHostAlloc") && find(library, api.get_uuid, "cuDeviceGetUuid") &&
-         find(library, api.copy, "cuMemcpyAsync") && find(library, api.get_context, "cuCtxGetCurrent") &&
-         find(library, api.set_context, "cuCtxSetCurrent") && find(library, api.device_of_context, "cuCtxGetDevice") &&
-         find(library, api.retain_context, "cuDevicePrimaryCtxRetain");
+  return library != nullptr && find_symbol(library, api.stream_create, "cuStreamCreate") &&
+         find_symbol(library, api.stream_synchronize, "cuStreamSynchronize") &&
+         find_symbol(library, api.stream_wait_event, "cuStreamWaitEvent") &&
+         find_symbol(library, api.event_create, "cuEventCreate") &&
+         find_symbol(library, api.event_record, "cuEventRecord") &&
+         find_symbol(library, api.event_query, "cuEventQuery") &&
+         find_symbol(library, api.mem_alloc, "cuMemAlloc_v2") &&
+         find_symbol(library, api.host_alloc, "cuMemHostAlloc") &&
+         find_symbol(library, api.get_uuid, "cuDeviceGetUuid") && find_symbol(library, api.copy, "cuMemcpyAsync") &&
+         find_symbol(library, api.get_context, "cuCtxGetCurrent") &&
+         find_symbol(library, api.set_context, "cuCtxSetCurrent") &&
+         find_symbol(library, api.device_of_context, "cuCtxGetDevice") &&
+         find_symbol(library, api.retain_context, "cuDevicePrimaryCtxRetain");
 }
 
 bool find_hip() {
   void* library = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) library = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
   api.is_hip = true;
-  return library != nullptr && find(library, api.stream_create, "hipStreamCreateWithFlags") &&
-         find(library, api.stream_synchronize, "hipStreamSynchronize") &&
-         find(library, api.stream_wait_event, "hipStreamWaitEvent") &&
-         find(library, api.event_create, "hipEventCreateWithFlags") &&
-         find(library, api.event_record, "hipEventRecord") && find(library, api.event_query, "hipEventQuery") &&
-         find(library, api.mem_alloc, "hipMalloc") && find(library, api.host_alloc, "hipHostMalloc") &&
-         find(library, api.get_uuid, "hipDeviceGetUuid") && find(library, api.hip_copy, "hipMemcpyAsync") &&
-         find(library, api.get_device, "hipGetDevice") && find(library, api.set_device, "hipSetDevice");
+  return library != nullptr && find_symbol(library, api.stream_create, "hipStreamCreateWithFlags") &&
+         find_symbol(library, api.stream_synchronize, "hipStreamSynchronize") &&
+         find_symbol(library, api.stream_wait_event, "hipStreamWaitEvent") &&
+         find_symbol(library, api.event_create, "hipEventCreateWithFlags") &&
+         find_symbol(library, api.event_record, "hipEventRecord") &&
+         find_symbol(library, api.event_query, "hipEventQuery") && find_symbol(library, api.mem_alloc, "hipMalloc") &&
+         find_symbol(library, api.host_alloc, "hipHostMalloc") &&
+         find_symbol(library, api.get_uuid, "hipDeviceGetUuid") &&
+         find_symbol(library, api.hip_copy, "hipMemcpyAsync") && find_symbol(library, api.get_device, "hipGetDevice") &&
+         find_symbol(library, api.set_device, "hipSetDevice");
 }
 
 bool find_api() {

@@ -68,6 +68,9 @@ void reductions(MPI_Comm comm, const Type& t, const Operation& o, int count) {
     }
     for (int root = 0; root < ranks; ++root) {
       const bool is_root = rank_of(comm) == root;
+#ifdef MPICH_VERSION
+      if (in_place && root > 0 && count > 500) continue;  // MPICH 4.0.2 itself dies of it
+#endif
       run("Reduce to " + std::to_string(root) + suffix, t, n, is_root ? n : 0, in_place && is_root,
           [=](bool by_mpi, const void* send, void* receive) {
             return BOTH(Reduce, send, is_root ? receive : nullptr, count, t.type, o.op, root, comm);

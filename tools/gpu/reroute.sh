@@ -25,16 +25,19 @@ build() {
       -lcudart_static -ldl -lrt -lpthread
 }
 
-run() { # run NAME RANKS [VARIABLE=VALUE…]: with the library, where there are variables
-  local name=$1 ranks=$2
-  shift 2
-  local with=()
+run() { # run NAME RANKS LARGEST_BYTES [VARIABLE=VALUE…]: with the library, where there are variables
+  local name=$1 ranks=$2 largest=$3
+  shift 3
+  local with=() nonblocking=()
   rm -rf "${out:?}/$name" && mkdir -p "$out/$name"
-  [ $# -gt 0 ] && with=(LD_PRELOAD="$binaries/libcommlens-reroute.so" COMMLENS_REROUTE_DIR="$out/$name" "$@")
-  timeout 240 mpirun -n "$ranks" env "${with[@]}" "$binaries/reroute" \
+  [ $# -gt 0 ] && with=(LD_PRELOAD="$binaries/libcommlens-reroute.so" COMMLENS_REROUTE_DIR="$out/$name"
+    COMMLENS_REROUTE_MIN_BYTES=1 "$@")
+  [[ "$*" == *TO=ccl* ]] && nonblocking=(nonblocking)
+  local start=$SECONDS
+  timeout 120 mpirun -n "$ranks" env "${with[@]}" "$binaries/reroute" "$largest" "${nonblocking[@]}" \
     >"$out/$name.json" 2>"$out/$name.err"
   echo "$name: status $?, $(grep -c '"valid": true' "$out/$name.json") right," \
-    "$(grep -c '"valid": false' "$out/$name.json") wrong"
+    "$(grep -c '"valid": false' "$out/$name.json") wrong, $((SECONDS - start)) s"
 }
 
 compare() { # compare BASELINE NAME: how many times as fast, per function and size
@@ -55,18 +58,20 @@ END
   exit 1
 }
 nvidia-smi -L
+all=268435456 some=16777216
 if [ "$(nvidia-smi -L | wc -l)" -ge 2 ]; then
-  run two-gpus-mpi 2
-  run two-gpus-ccl 2 COMMLENS_REROUTE_TO=ccl
-  run two-gpus-verify 2 COMMLENS_REROUTE_VERIFY=1
-  run two-gpus-dry-run 2 COMMLENS_REROUTE_DRY_RUN=1
-  run two-gpus-staged 2 COMMLENS_REROUTE_TO=staged
+  run two-gpus-mpi 2 $all
+  run two-gpus-ccl 2 $all COMMLENS_REROUTE_TO=ccl
+  run two-gpus-verify 2 $some COMMLENS_REROUTE_VERIFY=1
+  run two-gpus-dry-run 2 $some COMMLENS_REROUTE_DRY_RUN=1
+  run two-gpus-staged 2 $all COMMLENS_REROUTE_TO=staged
   compare two-gpus-mpi two-gpus-ccl
 fi
 export CUDA_VISIBLE_DEVICES=0
-run one-gpu-mpi 1
-run one-gpu-ccl 1 COMMLENS_REROUTE_TO=ccl
-run one-gpu-verify 1 COMMLENS_REROUTE_VERIFY=1
+run one-gpu-mpi 1 $all
+run one-gpu-ccl 1 $all COMMLENS_REROUTE_TO=ccl
+run one-gpu-verify 1 $some COMMLENS_REROUTE_VERIFY=1
 compare one-gpu-mpi one-gpu-ccl
-run shared-gpu-mpi 2
-run shared-gpu-ccl 2 COMMLENS_REROUTE_TO=ccl
+run shared-gpu-mpi 2 $some
+run shared-gpu-dry-run 2 $some COMMLENS_REROUTE_DRY_RUN=1
+run shared-gpu-refused 2 $some COMMLENS_REROUTE_VERIFY=1

@@ -14,7 +14,7 @@ from commlens.base.text import enumerated
 from commlens.cli import option
 from commlens.model.reroute import REROUTABLE, To
 
-_FUNCTIONS = (*REROUTABLE.functions, *REROUTABLE.on_request)
+_FUNCTIONS = (*REROUTABLE.collectives, *REROUTABLE.on_request)
 
 
 def _functions(text: str) -> list[str] | None:
@@ -37,10 +37,13 @@ def _functions(text: str) -> list[str] | None:
     "--functions",
     metavar="LIST",
     callback=option.value(
-        _functions, f"write some of {enumerated(_FUNCTIONS)}, with commas", _FUNCTIONS
+        _functions,
+        f"write some of {enumerated([*REROUTABLE.functions, *REROUTABLE.on_request])}, with commas,"
+        " non-blocking ones as iallreduce",
+        _FUNCTIONS,
     ),
-    default=",".join(REROUTABLE.functions),
-    help="Functions to reroute, as in allreduce,bcast; with --to staged also p2p: MPI_Send and"
+    default=",".join(REROUTABLE.collectives),
+    help="Functions to reroute, as in allreduce,iallreduce; with --to staged also p2p: MPI_Send and"
     " MPI_Recv.  [default: all collectives]",
 )
 @click.option(

@@ -32,6 +32,11 @@ class Reroutable(Struct, frozen=True, forbid_unknown_fields=True):
     functions: tuple[str, ...]
     on_request: tuple[str, ...]
 
+    @property
+    def collectives(self) -> list[str]:
+        """The functions and their non-blocking variants."""
+        return [*self.functions, *(f"i{name}" for name in self.functions)]
+
 
 REROUTABLE = knowledge.load("reroute", Reroutable)
 

@@ -13,7 +13,7 @@ from commlens.jobs.preload import running
 from commlens.jobs.preload.library import REROUTE
 from commlens.jobs.preload.program import NotPreloadableError, linked_libraries, parse
 from commlens.jobs.preload.running import Program, folder_of_ranks, write_records
-from commlens.model.reroute import REROUTABLE, Reroute
+from commlens.model.reroute import Reroute
 from commlens.reroute.rank_files import RerouteFile, RerouteSettings, records
 
 _CCL = re.compile(r"\blib([nr]ccl)\.so")
@@ -61,10 +61,9 @@ def _check_free(program: str, settings: RerouteSettings) -> None:
 
 def _variables(settings: RerouteSettings) -> Mapping[str, str]:
     """All of them: what the user has set for jobs without this command counts no more."""
-    nonblocking = [f"i{name}" for name in settings.functions if name in REROUTABLE.functions]
     return {
         "COMMLENS_REROUTE_TO": settings.to,
-        "COMMLENS_REROUTE_FUNCTIONS": ",".join([*settings.functions, *nonblocking]),
+        "COMMLENS_REROUTE_FUNCTIONS": ",".join(settings.functions),
         "COMMLENS_REROUTE_MIN_BYTES": str(settings.min_bytes),
         "COMMLENS_REROUTE_VERIFY": "1" if settings.verify else "",
         "COMMLENS_REROUTE_DRY_RUN": "1" if settings.dry_run else "",

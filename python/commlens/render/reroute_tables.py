@@ -51,7 +51,8 @@ def _head(reroute: Reroute) -> Iterator[str]:
     where = f"{plural(reroute.ranks, 'rank')} on {plural(reroute.nodes, 'node')}"
     libraries = ", ".join(filter(None, (reroute.mpi_library, reroute.library)))
     yield f"# {where}, {libraries}, {reroute.time}"
-    yield from (f"# {sentence}" for sentence in (*reroute.disabled, *reroute.warnings))
+    partly = reroute.disabled if reroute.rerouted_calls else ()  # else it is the outcome
+    yield from (f"# {sentence}" for sentence in (*partly, *reroute.warnings))
 
 
 def outcome(reroute: Reroute) -> str:

@@ -1,5 +1,6 @@
 #include "agreement.hpp"
 
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <new>

@@ -1,4 +1,5 @@
 // The way of a call: by MPI, through NCCL, or through pinned memory.
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 

@@ -2,6 +2,8 @@
 //   conformance device|host|pinned|managed|deviating
 #include "conformance.hpp"
 
+#include <utility>
+
 #define BOTH(name, ...) (by_mpi ? PMPI_##name(__VA_ARGS__) : MPI_##name(__VA_ARGS__))
 
 namespace {

@@ -1,5 +1,6 @@
 #include "agreement.hpp"
 
+#include <atomic>
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -32,7 +33,17 @@ int device_of(const Operands& operands) {
   return side.total() != 0 ? memory_of(side.span().begin).device : Device::current();
 }
 
+/// The communicator of the thread's last call: MPI takes longer to look it up. Any deletion ends it.
+struct Last {
+  MPI_Comm communicator;
+  CommunicatorState* state;
+  std::uint64_t deletions;
+};
+constinit thread_local Last last __attribute__((tls_model("initial-exec"))) = {};
+std::atomic<std::uint64_t> deletions = 1;
+
 int delete_state(MPI_Comm /*communicator*/, int /*keyval*/, void* state, void* /*extra*/) {
+  ++deletions;
   static_cast<CommunicatorState*>(state)->~CommunicatorState();
   std::free(state);
   return MPI_SUCCESS;
@@ -92,10 +103,17 @@ CommunicatorState::~CommunicatorState() {
 }
 
 CommunicatorState* CommunicatorState::of(MPI_Comm communicator) {
+  const std::uint64_t now = deletions.load(std::memory_order_relaxed);
+  if (last.communicator == communicator && last.deletions == now) return last.state;
   void* known = nullptr;
   int is_set = 0;
   if (reroute.mpi.comm_get_attr(communicator, keyval(), &known, &is_set) != MPI_SUCCESS) return nullptr;
-  if (is_set != 0) return static_cast<CommunicatorState*>(known);
+  CommunicatorState* state = is_set != 0 ? static_cast<CommunicatorState*>(known) : make(communicator);
+  if (state != nullptr) last = {communicator, state, now};
+  return state;
+}
+
+CommunicatorState* CommunicatorState::make(MPI_Comm communicator) {
   void* memory = std::malloc(sizeof(CommunicatorState));
   if (memory == nullptr) std::abort();
   auto* state = new (memory) CommunicatorState(communicator);

@@ -53,6 +53,7 @@ class CommunicatorState {
 
  private:
   explicit CommunicatorState(MPI_Comm communicator);
+  static CommunicatorState* make(MPI_Comm communicator);
   Reason refusal(const Signature& signature, const Arguments& arguments);
 
   bool is_inter_ = false;

@@ -1,4 +1,5 @@
 // The way of a call: by MPI, through NCCL, or through pinned memory.
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -184,11 +185,17 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
   return error;
 }
 
+/// Messages are not even counted where nobody has asked for them.
+bool is_left_alone(Function function) {
+  return is_message(function) && !reroute.settings.chosen[static_cast<int>(function)];
+}
+
 }  // namespace
 
 int call(const Arguments& arguments) {
   const Nesting nesting;
-  return nesting.is_inner() ? pass_on(arguments) : Call(arguments).run();
+  if (nesting.is_inner() || is_left_alone(arguments.function)) return pass_on(arguments);
+  return Call(arguments).run();
 }
 
 }  // namespace commlens::reroute

@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -50,23 +51,6 @@ void* run_initialization(void* initialization) {
   static_cast<Initialization*>(initialization)->run();
   return nullptr;
 }
-
-/// NCCL connects ranks when they first need it, and then waits for them without letting MPI make progress: so it
-/// connects them all at once.
-class ConnectsAtOnce {
- public:
-  ConnectsAtOnce() : is_ours_(std::getenv(name) == nullptr) {
-    if (is_ours_) setenv(name, "0", 0);
-  }
-  ~ConnectsAtOnce() {
-    if (is_ours_) unsetenv(name);
-  }
-  ConnectsAtOnce(ConnectsAtOnce&&) = delete;
-
- private:
-  static constexpr const char* name = "NCCL_RUNTIME_CONNECT";
-  bool is_ours_;
-};
 
 void let_mpi_progress(MPI_Comm communicator) {
   int is_there = 0;
@@ -187,7 +171,6 @@ bool CclCommunicator::start(MPI_Comm communicator) {
     reroute.mpi.comm_free(&own_);
     return false;
   }
-  const ConnectsAtOnce connects_at_once;
   const bool is_made = initialize(first.id);
   if (!is_made && !is_told()) tell_others();
   std::uint64_t failures = is_made ? 0 : 1;

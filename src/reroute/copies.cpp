@@ -1,6 +1,7 @@
 #include "copies.hpp"
 
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 
 #include "preload/memory_kind.hpp"

@@ -1,4 +1,6 @@
 // The calls of NCCL that do what a function of MPI does.
+#include <cstdint>
+
 #include "operation.hpp"
 
 namespace commlens::reroute {

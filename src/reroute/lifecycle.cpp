@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdarg>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -131,6 +132,9 @@ void started() {
   reroute.mpi.query_thread(&level);
   reroute.is_multithreaded = level == MPI_THREAD_MULTIPLE;
   preload::remove_from_ld_preload(&reroute);
+  // NCCL connects ranks when they first need it, and then waits for them without letting MPI make progress: so it is to
+  // connect them all at once. Set here, where a program has no other threads yet.
+  setenv("NCCL_RUNTIME_CONNECT", "0", 0);
   reroute.is_started = true;
   // Its functions call MPI's own, or ours do: one of the two would see nothing.
   const bool is_profiled = preload::is_set("COMMLENS_PROFILE_OUT");

@@ -1,5 +1,6 @@
 #include "verification.hpp"
 
+#include <atomic>
 #include <cfloat>
 #include <cmath>
 #include <cstdio>

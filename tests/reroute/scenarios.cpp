@@ -2,8 +2,13 @@
 //   scenarios NAME
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "conformance.hpp"
 

@@ -2,6 +2,7 @@
 // is device or host. The exit status is 7, to be seen behind a launcher, or 1 where a sum is wrong.
 #include <mpi.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>

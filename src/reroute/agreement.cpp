@@ -107,7 +107,8 @@ CommunicatorState* CommunicatorState::of(MPI_Comm communicator) {
   if (last.communicator == communicator && last.deletions == now) return last.state;
   void* known = nullptr;
   int is_set = 0;
-  if (reroute.mpi.comm_get_attr(communicator, keyval(), &known, &is_set) != MPI_SUCCESS) return nullptr;
+  if (reroute.mpi.comm_get_attr(communicator, keyval(), static_cast<void*>(&known), &is_set) != MPI_SUCCESS)
+    return nullptr;
   CommunicatorState* state = is_set != 0 ? static_cast<CommunicatorState*>(known) : make(communicator);
   if (state != nullptr) last = {communicator, state, now};
   return state;

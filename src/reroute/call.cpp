@@ -14,7 +14,7 @@ namespace {
 /// MPI may call its own functions, and its calls are not the program's.
 class Nesting {
  public:
-  Nesting() : is_inner_(depth_++ > 0) {}
+  Nesting() = default;
   ~Nesting() { --depth_; }
   Nesting(Nesting&&) = delete;
   [[nodiscard]] bool is_inner() const { return is_inner_; }
@@ -22,7 +22,7 @@ class Nesting {
  private:
   // A preloaded library can use the fast model of thread-local variables.
   static constinit thread_local int depth_ __attribute__((tls_model("initial-exec")));
-  bool is_inner_;
+  bool is_inner_ = depth_++ > 0;
 };
 constinit thread_local int Nesting::depth_ = 0;
 

@@ -2,16 +2,18 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "reroute.hpp"
 #include "symbols.hpp"
 
 namespace commlens::reroute {
 
-CclLibrary ccl;
+constinit CclLibrary ccl = {};
 
 namespace {
 
@@ -21,12 +23,11 @@ constexpr const char* files[] = {"libnccl.so.2", "librccl.so.1"};
 
 /// Two users of the GPU that know nothing of each other can wait for each other.
 bool is_loaded_by_program() {
-  for (const char* file : files) {
-    if (dlopen(file, RTLD_LAZY | RTLD_NOLOAD) == nullptr) continue;
-    disable("the program uses %s itself", file);
-    return true;
-  }
-  return false;
+  const auto* loaded = std::find_if(std::begin(files), std::end(files),
+                                    [](const char* file) { return dlopen(file, RTLD_LAZY | RTLD_NOLOAD) != nullptr; });
+  if (loaded == std::end(files)) return false;
+  disable("the program uses %s itself", *loaded);
+  return true;
 }
 
 void* open_library(const char*& file) {

@@ -34,7 +34,7 @@ struct CclLibrary {
   int (*group_end)();
   char name[64];  // "NCCL 2.28.3"; empty: not opened
 };
-extern CclLibrary ccl;
+extern constinit CclLibrary ccl;
 
 /// Opens the library; false, and `disable` says why, where there is none that can be used.
 bool open_ccl();

@@ -12,8 +12,8 @@
 
 namespace commlens::reroute {
 
-CclCommunicator CclCommunicator::all_[max_communicators];
-std::atomic_flag CclCommunicator::all_lock_ = ATOMIC_FLAG_INIT;
+constinit CclCommunicator CclCommunicator::all_[max_communicators] = {};
+constinit std::atomic_flag CclCommunicator::all_lock_ = ATOMIC_FLAG_INIT;
 
 /// What the ranks tell each other before they use or make one.
 struct CclCommunicator::Facts {
@@ -118,7 +118,7 @@ CclCommunicator* CclCommunicator::find(std::uint64_t id) {
 Reason CclCommunicator::refusal_of(const Facts* facts, int ranks) {
   auto refused = static_cast<std::uint64_t>(Reason::none);
   for (int rank = 0; rank < ranks; ++rank) {
-    if (facts[rank].refused < refused) refused = facts[rank].refused;
+    refused = std::min(refused, facts[rank].refused);
     for (int other = 0; other < rank; ++other) {
       if (facts[other].gpu == facts[rank].gpu) return Reason::shared_gpu;
     }

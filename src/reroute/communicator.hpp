@@ -61,8 +61,8 @@ class CclCommunicator {
   [[nodiscard]] bool is_told() const;
   void stop();
 
-  static CclCommunicator all_[max_communicators];
-  static std::atomic_flag all_lock_;
+  static constinit CclCommunicator all_[max_communicators];
+  static constinit std::atomic_flag all_lock_;
 
   CclHandle handle_ = nullptr;
   Stream stream_ = nullptr;

@@ -84,14 +84,13 @@ class Report {
   }
 
   void write_reason(int reason, std::uint64_t calls) {
-    constexpr std::string_view placeholder = "{min_bytes}";
-    const std::string_view phrase = reason_phrases[reason];
-    const std::size_t place = phrase.find(placeholder);
-    if (place == std::string_view::npos) return writer_.field(phrase, calls);
+    constexpr const char* placeholder = "{min_bytes}";
+    const char* phrase = reason_phrases[reason];
+    const char* place = std::strstr(phrase, placeholder);
+    if (place == nullptr) return writer_.field(phrase, calls);
     char text[128];
-    std::snprintf(text, sizeof text, "%.*s%llu%s", static_cast<int>(place), phrase.data(),
-                  static_cast<unsigned long long>(reroute.settings.min_bytes),
-                  phrase.data() + place + placeholder.size());
+    std::snprintf(text, sizeof text, "%.*s%llu%s", static_cast<int>(place - phrase), phrase,
+                  static_cast<unsigned long long>(reroute.settings.min_bytes), place + std::strlen(placeholder));
     writer_.field(text, calls);
   }
 

@@ -7,7 +7,7 @@
 
 namespace commlens::reroute {
 
-std::atomic<int> open_requests = 0;
+constinit std::atomic<int> open_requests = 0;
 
 namespace {
 

@@ -8,7 +8,7 @@ namespace commlens::reroute {
 
 class Operation;
 
-extern std::atomic<int> open_requests;
+extern constinit std::atomic<int> open_requests;
 /// Whether there are some that have not been completed.
 inline bool has_requests() { return open_requests.load(std::memory_order_relaxed) > 0; }
 

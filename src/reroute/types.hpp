@@ -8,7 +8,17 @@
 namespace commlens::reroute {
 
 /// NCCL's numbers (ncclDataType_t, ncclRedOp_t), which have not changed since 2.0.
-enum class CclType : std::uint8_t { int8, uint8, int32, uint32, int64, uint64, float32 = 7, float64, none };
+enum class CclType : std::uint8_t {
+  int8 = 0,
+  uint8 = 1,
+  int32 = 2,
+  uint32 = 3,
+  int64 = 4,
+  uint64 = 5,
+  float32 = 7,
+  float64 = 8,
+  none = 9
+};
 enum class Reduction : std::uint8_t { sum, product, maximum, minimum, none };
 
 /// `none` where there is none.

@@ -11,8 +11,8 @@
 
 namespace commlens::reroute {
 
-Difference differences[max_differences];
-std::atomic<int> difference_count = 0;
+constinit Difference differences[max_differences] = {};
+constinit std::atomic<int> difference_count = 0;
 
 namespace {
 

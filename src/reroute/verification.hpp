@@ -21,8 +21,8 @@ struct Difference {
   char found[32];
 };
 constexpr int max_differences = 64;
-extern Difference differences[max_differences];
-extern std::atomic<int> difference_count;
+extern constinit Difference differences[max_differences];
+extern constinit std::atomic<int> difference_count;
 
 class Verification {
  public:

@@ -50,10 +50,13 @@ class Reroute:
     library: Path
     fakes: Path
 
-    def compile(self, source: str, *options: str, with_gpu: bool = True, name: str = "") -> Path:
-        libraries = [f"-L{self.fakes}", "-l:libcuda.so.1", f"-Wl,-rpath,{self.fakes}"]
+    def compile(
+        self, source: str, *options: str, gpu: str = "libcuda.so.1", name: str = ""
+    ) -> Path:
+        """`gpu`: the fake of a GPU's library; empty: none."""
+        libraries = [f"-L{self.fakes}", f"-l:{gpu}", f"-Wl,-rpath,{self.fakes}"]
         language = [] if source.endswith("f90") else ["-std=c++20", "-O1", "-DOMPI_SKIP_MPICXX"]
-        flags = [*language, *options, *(libraries if with_gpu else []), "-pthread"]
+        flags = [*language, *options, *(libraries if gpu else []), "-pthread"]
         return self.mpi.compile(str(SOURCES / source), *flags, name=name)
 
     def run(self, *words: object, ranks: int = 3, least: str = "1", **variables: str) -> Ran:
@@ -107,10 +110,10 @@ def _once(folder: Path, build: Callable[[Path], None]) -> Path:
 
 def _build_fakes(folder: Path) -> None:
     common = ["c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-pthread"]
-    for source, name, uses in (
-        ("fake_gpu.cpp", "libcuda.so.1", []),
-        ("fake_nccl.cpp", "libnccl.so.2", ["-l:libcuda.so.1", "-Wl,-rpath,$ORIGIN"]),
+    for source, names in (
+        ("fake_gpu.cpp", ("libcuda.so.1", "libamdhip64.so.6")),
+        ("fake_nccl.cpp", ("libnccl.so.2",)),
     ):
-        output = [f"-Wl,-soname,{name}", "-o", str(folder / name)]
-        words = [*common, *output, str(SOURCES / source), f"-L{folder}", *uses]
-        subprocess.run(words, check=True)
+        for name in names:
+            output = [f"-Wl,-soname,{name}", "-o", str(folder / name)]
+            subprocess.run([*common, *output, str(SOURCES / source)], check=True)

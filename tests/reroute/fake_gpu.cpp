@@ -210,4 +210,28 @@ void fake_gpu_use(int number) {
   cuDevicePrimaryCtxRetain(&context, number);
   cuCtxSetCurrent(context);
 }
+
+int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer) {
+  return cuPointerGetAttributes(count, attributes, values, pointer);
+}
+int hipStreamCreateWithFlags(void** stream, unsigned flags) { return cuStreamCreate(stream, flags); }
+int hipStreamSynchronize(void* stream) { return cuStreamSynchronize(stream); }
+int hipStreamWaitEvent(void* stream, void* event, unsigned flags) { return cuStreamWaitEvent(stream, event, flags); }
+int hipEventCreateWithFlags(void** event, unsigned flags) { return cuEventCreate(event, flags); }
+int hipEventRecord(void* event, void* stream) { return cuEventRecord(event, stream); }
+int hipEventQuery(void* event) { return cuEventQuery(event); }
+int hipMalloc(void** pointer, std::size_t bytes) { return cuMemAlloc_v2(pointer, bytes); }
+int hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) { return cuMemHostAlloc(pointer, bytes, flags); }
+int hipDeviceGetUuid(void* uuid, int number) { return cuDeviceGetUuid(uuid, number); }
+int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
+  return kind == 4 ? cuMemcpyAsync(to, from, bytes, stream) : invalid;
+}
+int hipGetDevice(int* number) {
+  if (current == nullptr) fake_gpu_use(0);
+  return cuCtxGetDevice(number);
+}
+int hipSetDevice(int number) {
+  fake_gpu_use(number);
+  return success;
+}
 }

@@ -12,6 +12,7 @@ int cuMemAllocManaged(void** pointer, size_t bytes, unsigned flags);
 int cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags);
 int cuMemFree_v2(void* pointer);
 int cuStreamSynchronize(void* stream);
+int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer);
 
 /* Makes the GPU the thread's current one. */
 void fake_gpu_use(int number);

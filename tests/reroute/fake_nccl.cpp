@@ -252,8 +252,17 @@ int end_group() {
   return 0;
 }
 
+bool is_on_gpu(const void* pointer) {
+  int is_device = 0;
+  int attributes[] = {2};
+  void* values[] = {&is_device};
+  cuPointerGetAttributes(1, attributes, values, reinterpret_cast<unsigned long long>(pointer));
+  return pointer == nullptr || is_device == 2;
+}
+
 int add(void* comm, void* stream, const Piece& piece) {
   group.comm = static_cast<Comm*>(comm);
+  if (!is_on_gpu(piece.input) || !is_on_gpu(piece.output)) disagree(*group.comm, "the data is not on the GPU");
   if (fails("call", group.comm->rank)) return 1;
   group.stream = stream;
   group.pieces.push_back(piece);

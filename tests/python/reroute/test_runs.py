@@ -173,7 +173,7 @@ def test_a_rank_that_is_killed_is_named(sums: Sums) -> None:
     source += " int rank; MPI_Init(&n, &w); MPI_Comm_rank(MPI_COMM_WORLD, &rank);\n"
     source += " MPI_Barrier(MPI_COMM_WORLD); if (rank == 1) raise(SIGKILL); return 0;\n}\n"
     Path("killed.c").write_text(source)
-    program = sums.mpi.compile(str(Path("killed.c").resolve()), name="killed")
+    program = sums.mpi.compile(str(Path("killed.c").resolve()), name="killed-rerouted")
     ran = sums(start=lambda command: [*command[: command.index(str(sums.program))], str(program)])
     # MPICH's launcher kills the other one, too.
     assert re.search(r"ranks? (0, )?1 started MPI and left no file", ran.output + ran.error)

@@ -245,6 +245,9 @@ void default_stream() {
 
 /// Errors of the program are MPI's, and are returned.
 void errors() {
+#ifdef MPICH_VERSION
+  return;  // Debian's does not check arguments
+#endif
   agree();
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   const Vector data(many);

@@ -136,9 +136,6 @@ def test_nccl_that_cannot_be_initialized_is_agreed_on(
     reroute: Reroute,  # noqa: F811
     failure: str,
 ) -> None:
-    run = reroute.run(reroute.compile("conformance.cpp"), "device", "few", FAKE_NCCL_FAIL=failure)
-    assert run.status == 0, run.error
-    assert run.output.count("conforms") == 3
     run = reroute.run(reroute.compile("scenarios.cpp"), "plain", FAKE_NCCL_FAIL=failure)
     assert run.reasons("MPI_Allreduce") == [{"NCCL could not be initialized": 2}] * 3
 

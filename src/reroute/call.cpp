@@ -43,7 +43,7 @@ class Call {
   int by_staging(CommunicatorState& state);
   int by_mpi(Reason refused);
   int measure(Agreement& agreement);
-  int pretend(const Agreement& agreement);
+  int pretend();
   int rerouted(const Operands& operands, const Signature& signature, Device& device, CclCommunicator* communicator,
                const Agreement* agreement);
   int start(const Operands& operands, const Signature& signature, Device& device, CclCommunicator* communicator);
@@ -96,7 +96,7 @@ int Call::by_ccl(CommunicatorState& state) {
     return agreement->refused != Reason::none ? by_mpi(agreement->refused) : measure(*agreement);
   }
   if (agreement->refused != Reason::none) return by_mpi(agreement->refused);
-  if (reroute.settings.dry_run) return pretend(*agreement);
+  if (reroute.settings.dry_run) return pretend();
   if (!agreement->is_connected) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
@@ -117,11 +117,12 @@ int Call::by_staging(CommunicatorState& state) {
   Signature signature;
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);
-  if (known == nullptr && !is_nonblocking(arguments_.function))
+  if (known == nullptr && !is_nonblocking(arguments_.function)) {
     return measure(*state.add({signature.key, Reason::none, 1, true, 0, 0}));
+  }
+  if (reroute.settings.dry_run) return pretend();
   Device* device = Device::of(sends ? send.device : receive.device);
   if (device == nullptr) return by_mpi(Reason::host_memory);
-  if (reroute.settings.dry_run && known != nullptr) return pretend(*known);
   return rerouted(operands, signature, *device, nullptr, known);
 }
 
@@ -143,7 +144,7 @@ int Call::measure(Agreement& agreement) {
 }
 
 /// --dry-run: counts what would have been rerouted.
-int Call::pretend(const Agreement& /*agreement*/) {
+int Call::pretend() {
   adder_.add(tally_.rerouted_calls, 1);
   adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   int error = MPI_SUCCESS;

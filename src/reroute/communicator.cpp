@@ -210,7 +210,7 @@ CclCommunicator::Made CclCommunicator::make(MPI_Comm communicator, Device* devic
     own.refused = static_cast<std::uint64_t>(Reason::too_many);
   }
   own.gpu = device != nullptr ? device->identity() : 0;
-  own.free_id = choice.free != nullptr ? choice.free->id_ : no_id;
+  own.free_id = choice.free != nullptr ? choice.free->id_.load() : no_id;
   own.new_id = (static_cast<std::uint64_t>(reroute.rank) << 32U) + ++last_id;
   int ranks = 0;
   reroute.mpi.comm_size(communicator, &ranks);

@@ -67,8 +67,8 @@ class CclCommunicator {
   CclHandle handle_ = nullptr;
   Stream stream_ = nullptr;
   Device* device_ = nullptr;
-  MPI_Comm own_{};            // of MPI, for notes between the ranks
-  std::uint64_t id_ = no_id;  // the same on all ranks
+  MPI_Comm own_{};                         // of MPI, for notes between the ranks
+  std::atomic<std::uint64_t> id_ = no_id;  // the same on all ranks
   int rank_ = 0;
   int ranks_ = 0;
   std::atomic<std::uint64_t> polls_ = 0;

@@ -7,7 +7,7 @@
 #   tools/gpu/reroute.sh OUT BINARIES  runs what an earlier call has built, in a copy of OUT/binaries
 #
 # NCCL_HOME: where lib/libnccl.so.2 is, if the loader does not find it. CUDA_HOME: /usr/local/cuda.
-# OUT/NAME.json is what the program printed, OUT/NAME/rank-N.json what the library counted.
+# OUT/NAME.json is what the program printed, OUT/NAME/rank-*.json what the library counted.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "${1:?usage: tools/gpu/reroute.sh OUT [BINARIES]}" && cd "$1" && pwd)

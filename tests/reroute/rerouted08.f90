@@ -15,7 +15,7 @@ program rerouted08
     end subroutine
   end interface
   integer, parameter :: count = 1000
-  integer :: error, rank, ranks, call, index
+  integer :: error, rank, ranks, call
   double precision, pointer :: values(:), sums(:)
   type(c_ptr) :: memory
   type(MPI_Request) :: requests(2)
@@ -38,8 +38,8 @@ program rerouted08
     if (error /= MPI_SUCCESS .or. any(values /= ranks - 1)) call MPI_Abort(MPI_COMM_WORLD, 5)
     requests(2) = MPI_REQUEST_NULL
     call MPI_Iallreduce(values, sums, count, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, requests(1))
-    call MPI_Waitany(2, requests, index, MPI_STATUS_IGNORE)
-    if (index /= 1 .or. any(sums(1:count) /= ranks * (ranks - 1))) call MPI_Abort(MPI_COMM_WORLD, 6)
+    call MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)
+    if (any(sums(1:count) /= ranks * (ranks - 1))) call MPI_Abort(MPI_COMM_WORLD, 6)
   end do
   call MPI_Finalize()
   print '(a)', 'good'

@@ -105,6 +105,7 @@ def rewritten(text: str, bench: Path) -> str:
     blocks = {
         "start": lambda: fields("StartLine"),
         "record": lambda: fields("Record"),
+        "reroute": lambda: fields("Reroute"),
         "metrics": lambda: metrics(bench),
         "keys": lambda: keys(bench),
     }

@@ -23,6 +23,7 @@ sys.path.insert(0, str(TOP / "python"))
 from commlens import knowledge  # noqa: E402
 from commlens.model.profile import VERSION, Profile  # noqa: E402
 from commlens.model.record import Record  # noqa: E402
+from commlens.model.reroute import Reroute  # noqa: E402
 from commlens.model.results import Ceiling  # noqa: E402
 from commlens.model.start import SCHEMA_VERSION, Start, StartLine  # noqa: E402
 
@@ -31,14 +32,14 @@ _DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 def record_schema() -> dict[str, Any]:
     """The schema of one line of a file of records."""
-    (start, record), components = _components(StartLine, Record)
+    (start, record, reroute), components = _components(StartLine, Record, Reroute)
     components["Ceiling"].update(Ceiling.rules)
     return {
         **_DIALECT,
         "title": f"commlens record, schema {SCHEMA_VERSION}",
-        "description": "One line of a file of records: a start, or a case as it was measured."
-        " docs/records-reference.md explains each field.",
-        "oneOf": [start, record],
+        "description": "One line of a file of records: a start, a case as it was measured, or a"
+        " rerouted program. docs/records-reference.md explains each field.",
+        "oneOf": [start, record, reroute],
         "$defs": components,
     }
 

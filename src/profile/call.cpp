@@ -78,7 +78,7 @@ void Call::count_bytes(std::uint64_t bytes) {
 }
 
 void Call::count_buffer(const void* buffer) {
-  Adder(profile.multithreaded).add(counters().memory[static_cast<int>(memory_kind_of(buffer))], 1);
+  Adder(profile.multithreaded).add(counters().memory[static_cast<int>(preload::memory_of(buffer).kind)], 1);
 }
 
 void Call::find_site() {

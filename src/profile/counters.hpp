@@ -4,6 +4,9 @@
 #include <atomic>
 #include <cstdint>
 
+#include "preload/counting.hpp"
+#include "preload/memory_kind.hpp"
+
 namespace commlens::profile {
 
 /// A profiled function; the list is generated from functions/.
@@ -15,11 +18,11 @@ struct Function {
 extern constinit const Function functions[];
 extern constinit const int function_count;
 
-using Count = std::atomic<std::uint64_t>;
+using preload::Adder;
+using preload::Count;
+using preload::memory_kind_count;
+using preload::ScopedLock;
 
-enum class MemoryKind : std::uint8_t { host, pinned, device, managed };
-constexpr int memory_kind_count = 4;
-constexpr const char* memory_kind_names[memory_kind_count] = {"host", "pinned", "device", "managed"};
 constexpr int size_bins = 49;  // bin 0: no bytes; bin b: 2^(b-1) to 2^b - 1; the last: all larger
 
 struct Counters {
@@ -56,46 +59,5 @@ struct CallSite {
 constexpr int max_call_sites = 2048;
 constexpr int max_call_depth = 8;
 constexpr int max_functions = 640;  // the generated code checks it
-
-/// Adds without a locked instruction where only one thread can call MPI.
-class Adder {
- public:
-  explicit Adder(bool multithreaded) : multithreaded_(multithreaded) {}
-  void add(Count& count, std::uint64_t amount) const {
-    if (multithreaded_) {
-      count.fetch_add(amount, std::memory_order_relaxed);
-    } else {
-      count.store(count.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-    }
-  }
-  static void raise(Count& count, std::uint64_t value) {
-    std::uint64_t before = count.load(std::memory_order_relaxed);
-    while (before < value && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
-    }
-  }
-  /// 0: no value yet.
-  static void lower(Count& count, std::uint64_t value) {
-    std::uint64_t before = count.load(std::memory_order_relaxed);
-    while ((before == 0 || before > value) && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
-    }
-  }
-
- private:
-  bool multithreaded_;
-};
-
-/// A spin lock for threads of MPI_THREAD_MULTIPLE: it is held for a few instructions only.
-class ScopedLock {
- public:
-  explicit ScopedLock(std::atomic_flag& flag) : flag_(flag) {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~ScopedLock() { flag_.clear(std::memory_order_release); }
-  ScopedLock(ScopedLock&&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-};
 
 }  // namespace commlens::profile

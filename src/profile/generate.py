@@ -8,30 +8,25 @@ Needs Python 3.9 and nothing else.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import trace_fields
-from function_table import Function, declared_in_header, read_tables
-from operands import Binding, FortranBinding, count_bytes, count_peers, exchanged_bytes, peer
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 
-# MPI_Init has no parameters in Fortran, MPI_Init_thread two fewer.
-_NOT_IN_FORTRAN = {"MPI_Init": ("argc", "argv"), "MPI_Init_thread": ("argc", "argv")}
+import trace_fields
+from bindings import (
+    Signature,
+    c_signature,
+    in_all_languages,
+    mpi_f08_signature,
+    mpif_signature,
+)
+from function_table import Function, declared_in_header, read_tables
+from operands import Binding, count_bytes, count_peers, exchanged_bytes, peer
+
 # Before functions of this group a rank waits for the others, where --waiting asks for it.
 _GROUP_THAT_WAITS = "collective"
-_EXPORT = '__attribute__((visibility("default")))'
-
-
-@dataclass(frozen=True)
-class Argument:
-    type: str
-    name: str
-
-    @property
-    def declaration(self) -> str:
-        if "(*)" in self.type:
-            return self.type.replace("(*)", f"(*{self.name})")
-        return f"{self.type} {self.name}"
 
 
 @dataclass(frozen=True)
@@ -39,43 +34,27 @@ class Wrapper:
     """A function that the library defines in place of MPI's."""
 
     number: int  # of the function
-    function: Function
-    binding: Binding
-    name: str  # in C++
-    symbols: list[str]  # which the program calls
-    next: list[str]  # symbols of the function in the MPI library, the first that exists is called
-    result: str
-    arguments: list[Argument]
-    error: str  # expression that tells whether the call succeeded
+    signature: Signature
+
+    @property
+    def function(self) -> Function:
+        return self.signature.function
+
+    @property
+    def binding(self) -> Binding:
+        return self.signature.binding
+
+    @property
+    def error(self) -> str:
+        return self.signature.error
 
     def definition(self) -> str:
-        """The symbol is not the C++ name: so small differences between headers do not matter."""
-        declared = ", ".join(argument.declaration for argument in self.arguments)
-        first, *others = self.symbols
-        head = f"{self.result} {self.name}({declared})"
-        body = "\n".join(f"  {line}" for line in self._body())
-        text = f'{_EXPORT} {head} __asm__("{first}");\n{head} {{\n{body}\n}}\n'
-        for number, symbol in enumerate(others):
-            text += (
-                f"{_EXPORT} {self.result} {self.name}_{number}({declared}) "
-                f'__asm__("{symbol}") __attribute__((alias("{first}")));\n'
-            )
-        return text
+        return self.signature.definition(self._body())
 
     def _body(self) -> list[str]:
-        types = ", ".join(argument.type for argument in self.arguments)
-        values = ", ".join(argument.name for argument in self.arguments)
-        names = ", ".join(f'"{name}"' for name in self.next)
-        returns = self.result != "void"
+        values, returns = self.signature.values, self.signature.returns
         return [
-            f"using Next = {self.result} (*)({types});",
-            "static std::atomic<void*> cached = nullptr;",
-            "void* symbol = cached.load(std::memory_order_relaxed);",
-            "if (symbol == nullptr) {",
-            f"  constexpr const char* names[] = {{{names}, nullptr}};",
-            "  cached.store(symbol = find_or_exit(names), std::memory_order_relaxed);",
-            "}",
-            "const auto next = reinterpret_cast<Next>(symbol);",
+            *self.signature.find_next(),
             f"Call call({self.number}, __builtin_return_address(0));",
             f"if (!call.is_counted()) return next({values});",
             *self._before(),
@@ -139,7 +118,7 @@ class Wrapper:
             "if (recording.is_on()) {",
             *(f"  {line}" for line in trace_fields.before(self.function, self.binding)),
             "}",
-            *(trace_fields.own_statuses(self.function) if self.result == "int" else []),
+            *(trace_fields.own_statuses(self.function) if self.signature.result == "int" else []),
         ]
 
     def _recorded(self) -> list[str]:
@@ -191,61 +170,10 @@ def count(function: Function, binding: Binding) -> list[str]:
     return lines
 
 
-def c_wrapper(number: int, function: Function) -> Wrapper:
-    name = function.name
-    return Wrapper(
-        number,
-        function,
-        Binding(),
-        name=f"c_{name}",
-        symbols=[name],
-        next=[f"P{name}", name],
-        result=function.result,
-        arguments=[Argument(own.type, own.name) for own in function.parameters],
-        error="return_value",
-    )
-
-
-def mpif_wrapper(number: int, function: Function) -> Wrapper:
-    """Of mpif.h and the module mpi, with each way in which compilers mangle names."""
-    lower, upper = function.name.lower(), function.name.upper()
-    symbols = [f"{lower}_", f"{lower}__", lower, upper]
-    return _fortran_wrapper(
-        number, function, "mpif", symbols, [f"p{lower}_", f"p{lower}__", f"p{lower}", f"P{upper}"]
-    )
-
-
-def mpi_f08_wrapper(number: int, function: Function) -> Wrapper:
-    lower = function.name.lower()
-    pmpir = lower.replace("mpi_", "pmpir_", 1)  # MPICH's
-    return _fortran_wrapper(
-        number, function, "mpi_f08", [f"{lower}_f08_"], [f"p{lower}_f08_", f"{pmpir}_f08_"]
-    )
-
-
-def _fortran_wrapper(
-    number: int, function: Function, kind: str, symbols: list[str], next_symbols: list[str]
-) -> Wrapper:
-    """All arguments are addresses. The lengths of strings come last, by value."""
-    is_subroutine = function.result == "int"
-    omitted = _NOT_IN_FORTRAN.get(function.name, ())
-    parameters = [own for own in function.parameters if own.name not in omitted]
-    names = [own.name for own in parameters] + ["error"] * is_subroutine
-    lengths = [f"length_of_{own.name}" for own in parameters if own.is_string]
-    return Wrapper(
-        number,
-        function,
-        FortranBinding(),
-        name=f"{kind}_{function.name}",
-        symbols=symbols,
-        next=[*next_symbols, *symbols],  # a library without PMPI has the function itself
-        result="void" if is_subroutine else function.result,
-        arguments=[
-            *(Argument("void*", name) for name in names),
-            *(Argument("std::size_t", length) for length in lengths),
-        ],
-        error="error",
-    )
+def wrappers(
+    functions: list[tuple[int, Function]], signature: Callable[[Function], Signature]
+) -> list[str]:
+    return [Wrapper(number, signature(own)).definition() for number, own in functions]
 
 
 def generate(functions: list[Function], declared: set[str]) -> str:
@@ -264,15 +192,11 @@ def generate(functions: list[Function], declared: set[str]) -> str:
         f"constinit const Function functions[] = {{\n{rows}\n}};",
         f"constinit const int function_count = {len(functions)};",
         f"static_assert({len(functions)} <= max_functions);",
-        'extern "C" {\n',
-        *(c_wrapper(*own).definition() for own in present),
-        "// Open MPI's Fortran library calls PMPI functions, which the wrappers for C do not see.",
-        "// MPICH's calls MPI functions, except those of mpi_f08 that have no buffers.",
-        "#if defined(OPEN_MPI)",
-        *(mpif_wrapper(*own).definition() for own in in_fortran),
-        "#endif",
-        *(mpi_f08_wrapper(*own).definition() for own in in_fortran),
-        '}  // extern "C"',
+        *in_all_languages(
+            wrappers(present, c_signature),
+            wrappers(in_fortran, mpif_signature),
+            wrappers(in_fortran, mpi_f08_signature),
+        ),
         "}  // namespace commlens::profile",
     ]
     return "\n".join(parts) + "\n"

@@ -15,10 +15,13 @@
 #include <ctime>
 
 #include "base/knowledge_lists.hpp"
+#include "preload/process.hpp"
 #include "profile.hpp"
 #include "trace/trace.hpp"
 
 namespace commlens::profile {
+
+using preload::is_set;
 
 constinit Profile profile;
 
@@ -100,27 +103,6 @@ void handle_signals() {
 
 void deactivate_in_child() { profile.active = false; }
 
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
-}
-
-/// Processes that the rank starts are not profiled.
-void remove_from_ld_preload() {
-  Dl_info library{};
-  const char* preloaded = std::getenv("LD_PRELOAD");
-  if (preloaded == nullptr || dladdr(&profile, &library) == 0) return;
-  const std::size_t length = std::strlen(library.dli_fname);
-  if (std::strncmp(preloaded, library.dli_fname, length) != 0) return;
-  if (preloaded[length] == '\0') {
-    unsetenv("LD_PRELOAD");
-  } else if (preloaded[length] == ':') {
-    char others[4096];
-    std::snprintf(others, sizeof others, "%s", preloaded + length + 1);
-    setenv("LD_PRELOAD", others, 1);
-  }
-}
-
 template <std::size_t count>
 int number_from_environment(const char* const (&names)[count], int otherwise) {
   for (const char* name : names) {
@@ -144,14 +126,10 @@ const char* name_of_level(int level) {
 /// Ends a program of an MPI with another ABI: its handles have another size, so the wrappers cannot
 /// even pass them on. `commlens profile` checks before it starts, but cannot look into scripts.
 void refuse_other_mpi() {
-  char version[8192] = {};  // MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI has 256
-  int length = 0;
-  profile.library.get_library_version(version, &length);
-  std::snprintf(profile.mpi, sizeof profile.mpi, "%.200s", version);
-  if (char* line_end = std::strchr(profile.mpi, '\n')) *line_end = '\0';
-  const bool is_open_mpi = std::strncmp(version, "Open MPI", 8) == 0;
-  if (is_open_mpi == (std::strcmp(built_for, "Open MPI") == 0)) return;
-  write_refusal(profile.mpi);
+  const preload::RunningMpi running = preload::running_mpi();
+  std::snprintf(profile.mpi, sizeof profile.mpi, "%s", running.version);
+  if (running.is_built_for) return;
+  preload::write_refusal(profile.folder, profile.mpi);
   std::_Exit(2);
 }
 
@@ -163,17 +141,14 @@ void identify(bool has_world) {
     if (!profile.peers.is_enabled()) profile.peers.start(world, profile.size);
   }
   profile.pid = getpid();
-  gethostname(profile.host, sizeof profile.host - 1);
-  const ssize_t length = readlink("/proc/self/exe", profile.program, sizeof profile.program - 1);
-  if (length < 0) profile.program[0] = '\0';
-  std::snprintf(profile.file, sizeof profile.file, "%s/rank-%d-%.200s-%d.json", profile.folder, profile.rank,
-                profile.host, static_cast<int>(profile.pid));
-  std::snprintf(profile.temporary_file, sizeof profile.temporary_file, "%s.part", profile.file);
+  profile.file.open(profile.folder, profile.rank);
 }
 
 void start_trace() {
-  char file[sizeof profile.file];
-  std::snprintf(file, sizeof file, "%s/trace-%d-%.200s-%d.raw", profile.folder, profile.rank, profile.host,
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  char file[1400];
+  std::snprintf(file, sizeof file, "%s/trace-%d-%.200s-%d.raw", profile.folder, profile.rank, host,
                 static_cast<int>(profile.pid));
   trace.start(file);
 }
@@ -191,8 +166,8 @@ void start() {
   profile.multithreaded = profile.multithreaded || level == MPI_THREAD_MULTIPLE;
   profile.thread_level = name_of_level(level);
   if (profile.started) return;
-  announce_rank();
-  remove_from_ld_preload();
+  profile.file.announce();
+  preload::remove_from_ld_preload(&profile);
   handle_signals();
   profile.queued_ns = queued_nanoseconds();
   profile.started = true;
@@ -216,20 +191,11 @@ void start() {
   if (profile.active) pthread_atfork(nullptr, nullptr, deactivate_in_child);
 }
 
-/// Programs that call PMPI functions, or take the addresses of MPI functions from the library that
-/// they have opened themselves, use MPI without us.
-bool used_mpi_unseen() {
-  int initialized = 0;
-  using Initialized = int (*)(int*);
-  const auto was_initialized = reinterpret_cast<Initialized>(find_next("PMPI_Initialized"));
-  return was_initialized != nullptr && was_initialized(&initialized) == MPI_SUCCESS && initialized != 0;
-}
-
 /// MPI's default error handler ends the process within the call that has failed.
 void end_by_exit() { end(Call::is_open() ? Ending::failed : Ending::exited); }
 
 [[gnu::destructor]] void unload() {
-  if (profile.active && !profile.started && used_mpi_unseen()) write_unseen_file();
+  if (profile.active && !profile.started) preload::write_if_unseen(profile.folder);
   end_by_exit();
 }
 

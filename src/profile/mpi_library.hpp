@@ -1,46 +1,22 @@
-// Functions of the MPI library, found at run time: the preloaded library is not linked to MPI
-// because it is loaded into every program that a rank starts.
+// The functions of MPI that the profiler itself calls.
 #pragma once
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <type_traits>
+
+#include "preload/mpi_symbols.hpp"
 
 namespace commlens::profile {
 
-#if defined(OPEN_MPI)
-constexpr const char* built_for = "Open MPI";
-#elif defined(MPICH_VERSION) || defined(MPICH) || defined(I_MPI_VERSION) || defined(MVAPICH2_VERSION)
-constexpr const char* built_for = "MPICH";
-#else
-#error "commlens profile supports Open MPI and the MPIs with MPICH's ABI"
-#endif
-
-/// The first of the names (a null-terminated list) that a library after this one defines, or null.
-void* find_next(const char* const* names);
-void* find_next(const char* name);
-
-/// The same for a function that the program has called; the process exits if it does not exist.
-void* find_or_exit(const char* const* names);
-
-template <class Handle>
-std::uintptr_t key_of(Handle handle) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<std::uintptr_t>(handle);
-  } else {
-    return static_cast<std::uintptr_t>(handle);
-  }
-}
-
-template <class Handle>
-Handle handle_of(std::uintptr_t key) {
-  if constexpr (std::is_pointer_v<Handle>) {
-    return reinterpret_cast<Handle>(key);  // NOLINT(performance-no-int-to-ptr): from key_of
-  } else {
-    return static_cast<Handle>(key);
-  }
-}
+using preload::find_next;
+using preload::find_or_exit;
+using preload::handle_of;
+using preload::key_of;
+using preload::null_communicator;
+using preload::self_communicator;
+using preload::variable;
+using preload::world_communicator;
 
 /// The functions that the profiler itself calls.
 struct MpiLibrary {
@@ -63,7 +39,6 @@ struct MpiLibrary {
   int (*probe)(int, int, MPI_Comm, MPI_Status*);
   int (*initialized)(int*);
   int (*query_thread)(int*);
-  int (*get_library_version)(char*, int*);
 #if defined(OPEN_MPI)
   MPI_Comm (*communicator_from_fortran)(MPI_Fint);
   MPI_Datatype (*datatype_from_fortran)(MPI_Fint);
@@ -85,12 +60,5 @@ struct MpiLibrary {
 
   void find();
 };
-
-/// MPI_COMM_WORLD, in Open MPI the address of a variable of the library.
-MPI_Comm world_communicator();
-MPI_Comm self_communicator();
-MPI_Comm null_communicator();
-/// The address of a variable of the MPI library; null: there is none.
-void* variable(const char* name);
 
 }  // namespace commlens::profile

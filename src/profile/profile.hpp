@@ -4,15 +4,19 @@
 #include <atomic>
 #include <cstdint>
 
-#include "clock.hpp"
 #include "counters.hpp"
 #include "mpi_library.hpp"
 #include "peers.hpp"
+#include "preload/clock.hpp"
+#include "preload/rank_file.hpp"
 #include "regions.hpp"
 #include "requests.hpp"
 #include "threads.hpp"
 
 namespace commlens::profile {
+
+using preload::Clock;
+using preload::nanoseconds;
 
 /// Why a rank's file was written.
 enum class Ending : std::uint8_t { finalizing, finalized, aborted, failed, signalled, exited };
@@ -40,11 +44,8 @@ struct Profile {
   std::uint64_t queued_ns = 0;  // queued_nanoseconds() when MPI had started
   std::atomic<int> sessions = 0;
   const char* thread_level = "";
-  char host[256] = {};
-  char program[1024] = {};
   char mpi[256] = {};
-  char file[1400] = {};            // where the rank's counters are written
-  char temporary_file[1408] = {};  // its name until it is complete
+  preload::RankFile file;
   MpiLibrary library{};
   Peers peers;
   Requests requests;
@@ -73,23 +74,14 @@ void forget_types();
 
 /// Writes the rank's file, if it can be written. Async-signal-safe.
 void write_rank_file(Ending ending);
-/// Creates the rank's file under its temporary name: MPI has been started.
-void announce_rank();
 /// The time in which the main thread was ready to run and waited for a processor: the second number
 /// of Linux' schedstat. 0 where there is none.
 std::uint64_t queued_nanoseconds();
-/// Writes a file that names a program which used MPI, but by no function that the library defines.
-void write_unseen_file();
-/// Writes a file that names the MPI of the program, for which the library was not built. Each rank
-/// does: a launcher may kill the others, before they print anything, as soon as the first has ended.
-void write_refusal(const char* running_mpi);
 
 /// The caller's site: the return address, or the first one outside MPI's Fortran library, and
 /// those of its callers. Null where there is no room for it.
 CallSite* find_call_site(int function, void* return_address);
 void prepare_call_sites();
-
-MemoryKind memory_kind_of(const void* buffer);
 
 /// One call of an MPI function. Calls that MPI makes within it are part of it and not counted.
 class Call {

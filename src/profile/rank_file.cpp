@@ -1,5 +1,6 @@
-// The files that ranks write, each one JSON object. A rank's counters can be written in a signal
-// handler: no allocation, no stdio.
+// What the file of a rank has. It can be written in a signal handler: no allocation, no stdio.
+#include "preload/rank_file.hpp"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
@@ -16,12 +17,14 @@
 #include <string_view>
 
 #include "base/environment_variables.hpp"
-#include "json_writer.hpp"
 #include "profile.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requires it
 
 namespace commlens::profile {
+
+using preload::JsonWriter;
+
 namespace {
 
 std::uint64_t value_of(const Count& count) { return count.load(std::memory_order_relaxed); }
@@ -55,7 +58,7 @@ void write_sizes(JsonWriter& writer, const Counters& counters) {
   writer.field("memory", "{}", [&] {
     for (int kind = 0; kind < memory_kind_count; ++kind) {
       const std::uint64_t calls = value_of(counters.memory[kind]);
-      if (calls != 0) writer.field(memory_kind_names[kind], calls);
+      if (calls != 0) writer.field(preload::memory_kind_names[kind], calls);
     }
   });
 }
@@ -202,15 +205,6 @@ void write_regions(JsonWriter& writer, const Scale& scale) {
   });
 }
 
-/// What tells the job from others that the profiled command starts; empty where the launcher sets
-/// nothing of the kind.
-const char* job() {
-  for (const char* name : {"PMIX_NAMESPACE", "PALS_APID", "ALPS_APP_ID", "FLUX_JOB_ID", "SLURM_STEPID"}) {
-    if (const char* value = std::getenv(name)) return value;
-  }
-  return "";
-}
-
 /// The processors on which the rank may run.
 void write_cpus(JsonWriter& writer) {
   cpu_set_t cpus;
@@ -237,14 +231,10 @@ void write_profile(JsonWriter& writer, Ending ending) {
   writer.field("rank_profile", 1);
   writer.field("rank", static_cast<std::uint64_t>(profile.rank));
   writer.field("size", static_cast<std::uint64_t>(profile.size));
-  writer.field("host", profile.host);
-  writer.field("pid", static_cast<std::uint64_t>(getpid()));
-  writer.field("program", profile.program);
+  preload::write_process(writer);
   writer.field("mpi", profile.mpi);
   writer.field("thread_level", profile.thread_level);
   writer.field("ending", name_of(ending));
-  writer.field("job", job());
-  writer.field("parent", static_cast<std::uint64_t>(getppid()));
   writer.field("loaded_ns", profile.loaded_ns);
   writer.field("threads", static_cast<std::uint64_t>(profile.threads.count()));
   writer.field("cpu_ns", nanoseconds(CLOCK_PROCESS_CPUTIME_ID) - profile.cpu_before_ns);
@@ -259,29 +249,6 @@ void write_profile(JsonWriter& writer, Ending ending) {
   writer.close('}');
 }
 
-int create(const char* file) { return open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644); }
-
-/// Leaves an empty file whose name tells why the counters could not be written.
-void leave_error(int error) {
-  char file[sizeof profile.file + 16];
-  std::snprintf(file, sizeof file, "%s.error-%d", profile.file, error);
-  if (truncate(profile.temporary_file, 0) != 0 || rename(profile.temporary_file, file) != 0) {
-    unlink(profile.temporary_file);
-  }
-}
-
-/// A file of this process with one text.
-void write_text_file(const char* kind, const char* text) {
-  char file[sizeof profile.file];
-  std::snprintf(file, sizeof file, "%s/%s-%d.json", profile.folder, kind, static_cast<int>(getpid()));
-  const int descriptor = create(file);
-  if (descriptor < 0) return;
-  JsonWriter writer(descriptor);
-  writer.text(text);
-  writer.finish();
-  close(descriptor);
-}
-
 }  // namespace
 
 std::uint64_t queued_nanoseconds() {
@@ -294,36 +261,11 @@ std::uint64_t queued_nanoseconds() {
   return second != nullptr ? std::strtoull(second + 1, nullptr, 10) : 0;
 }
 
-void announce_rank() {
-  const int descriptor = create(profile.temporary_file);
-  if (descriptor >= 0) close(descriptor);
-}
-
-/// The file appears under its name when it is complete.
 void write_rank_file(Ending ending) {
   static std::atomic_flag is_writing = ATOMIC_FLAG_INIT;
   if (is_writing.test_and_set()) return;
-  errno = 0;
-  const int descriptor = create(profile.temporary_file);
-  if (descriptor >= 0) {
-    JsonWriter writer(descriptor);
-    write_profile(writer, ending);
-    const bool is_written = writer.finish();
-    const int error = errno;
-    const bool is_closed = close(descriptor) == 0;
-    if (!is_written || !is_closed || rename(profile.temporary_file, profile.file) != 0) {
-      leave_error(is_written ? errno : error);
-    }
-  }
+  profile.file.write([ending](JsonWriter& writer) { write_profile(writer, ending); });
   is_writing.clear();
 }
-
-void write_unseen_file() {
-  char program[sizeof profile.program] = {};
-  if (readlink("/proc/self/exe", program, sizeof program - 1) < 0) program[0] = '\0';
-  write_text_file("unseen", program);
-}
-
-void write_refusal(const char* running_mpi) { write_text_file("refused", running_mpi); }
 
 }  // namespace commlens::profile

@@ -18,6 +18,7 @@ from rule_records import (
     jump,
     launches,
     noisy,
+    on_device,
     overlap,
     placement,
     powered,
@@ -78,6 +79,23 @@ CASES: dict[str, Cases] = {
             "less than twice": lambda: both([1.9] * 5, "ccl", FAST),
             "few samples": lambda: without_interval(both(SLOW, "ccl", FAST)),
             "noise": lambda: noisy(both(SLOW, "ccl", FAST)),
+        },
+    ),
+    "device-collectives-through-mpi": Cases(
+        {
+            "a program": profile(on_device("MPI_Allreduce", 1.0, 100, 80_000_000)),
+            "half of the calls": profile(
+                {**function("MPI_Bcast", 1.0, 100, 1 << 20), "memory": {"device": 50, "host": 50}}
+            ),
+        },
+        {
+            "host memory": profile(function("MPI_Allreduce", 1.0, 100, 80_000_000)),
+            "small": profile(on_device("MPI_Allreduce", 1.0, 100, 8)),
+            "cheap": profile(on_device("MPI_Allreduce", 0.01, 100, 80_000_000)),
+            "messages": profile(on_device("MPI_Send", 1.0, 100, 80_000_000)),
+            "waiting for one rank": profile(
+                on_device("MPI_Bcast", [5.0, 5.0, 5.0, 0.01], 100, 1 << 20)
+            ),
         },
     ),
     "replay-faster": Cases(

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from commlens.cli import main
-from profile_helpers import install, mpi  # noqa: F401 (fixtures)
+from profile_helpers import install, mpi, shared_folder  # noqa: F401 (fixtures)
 
 FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER / "fakes"

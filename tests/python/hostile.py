@@ -19,7 +19,7 @@ from sample_applications import (
     make_solve_record,
     make_transform_records,
 )
-from sample_records import lines, make_profile, make_record
+from sample_records import lines, make_profile, make_record, make_reroute
 
 Path = tuple[Union[str, int], ...]
 
@@ -47,7 +47,8 @@ def samples() -> list[list[dict[str, Any]]]:
     exchanges = [make_exchange_record(mode) for mode in ("pairwise", "neighbor")]
     scaled = [record for ranks in (2, 4) for record in make_transform_records(ranks=ranks)]
     files = [sweep, solves, [overlap], exchanges, scaled]
-    return [[json.loads(line) for line in lines(file)] for file in files] + [[make_profile()]]
+    others = [[make_profile()], [make_reroute()]]
+    return [[json.loads(line) for line in lines(file)] for file in files] + others
 
 
 def paths(value: Any, before: Path = ()) -> Iterator[Path]:

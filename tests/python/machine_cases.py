@@ -84,6 +84,7 @@ SOUND = Machine(
                 "pml": ("ob1", "ucx"),
                 "btl": ("self", "sm", "smcuda"),
             },
+            values={"coll_ucc_enable": "true"},
         ),
     ),
     ucx=UcxView(

@@ -20,8 +20,8 @@ from typing import Any, NoReturn
 
 import pytest
 
+from commlens.jobs.preload.library import PROFILE, REROUTE, Preload, read_library
 from commlens.model.profile import parse
-from commlens.profile import program as profile_program
 from run_helpers import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,9 +32,13 @@ ENVIRONMENT = {
     if not name.startswith(("PYTEST_", "COMMLENS_", "COLUMNS"))
 }
 TIME_LIMIT_S = 120
-_BUILT = os.environ.get("COMMLENS_PROFILE_LIBRARY") or str(
-    ROOT / "build/host/src/profile/libcommlens-profile.so"
-)
+_BUILT = {
+    preload.name: Path(
+        os.environ.get(preload.variable) or ROOT / "build/host/src" / preload.name / preload.file
+    )
+    for preload in (PROFILE, REROUTE)
+}
+_FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 _MUST_HAVE_ALL = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
 
 
@@ -47,6 +51,16 @@ class Mpi:
     folder: Path
     tools: Path
     suffix: str  # of its tools, as Debian's have where another MPI is the default
+
+    @property
+    def family(self) -> str:
+        """As it calls itself."""
+        return _FAMILIES[self.name]
+
+    @property
+    def compiler(self) -> str:
+        """Its mpicc."""
+        return str(self.tools / f"mpicc{self.suffix}")
 
     def compile(self, source: str, *options: str, name: str = "") -> Path:
         program = self.folder / f"{name or Path(source).stem}-{self.name}"
@@ -150,37 +164,44 @@ def mpi(request: pytest.FixtureRequest, install: Callable[[str], Mpi]) -> Mpi:
 
 
 @pytest.fixture(scope="session")
-def install(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Mpi]:
-    # The processes of one pytest run share what is above their own folders.
-    is_one_of_several = "PYTEST_XDIST_WORKER" in os.environ
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The processes of one pytest run share what is above their own folders."""
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if is_one_of_several else base
-    return cache(lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}"), shared))
+    return base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+
+
+@pytest.fixture(scope="session")
+def install(tmp_path_factory: pytest.TempPathFactory, shared_folder: Path) -> Callable[[str], Mpi]:
+    return cache(
+        lambda name: _install(name, tmp_path_factory.mktemp(f"profile-{name}"), shared_folder)
+    )
 
 
 def _install(name: str, folder: Path, shared: Path) -> Mpi:
     """The MPI with its profiling library. The test is skipped if the MPI is missing."""
-    family = {"openmpi": "Open MPI", "mpich": "MPICH"}[name]
+    family = _FAMILIES[name]
     suffixes = [suffix for suffix in ("", f".{name}") if _launcher_of(suffix) == name]
     compiler = shutil.which(f"mpicc{suffixes[0]}") if suffixes else None
     if compiler is None:
         _lack(f"{family} is not installed")
     tools = Path(compiler).parent, suffixes[0]
-    built = profile_program.read_library(Path(_BUILT))
+    return Mpi(name, built_for(PROFILE, family, shared, compiler), folder, *tools)
+
+
+def built_for(preload: Preload, family: str, shared: Path, compiler: str) -> Path:
+    """The library for the MPI of the compiler. The first process that comes builds it, unless
+    it has been built."""
+    built = read_library(preload, _BUILT[preload.name])
     if built is not None and built.mpi.startswith(family):
-        return Mpi(name, built.path, folder, *tools)
-    return Mpi(name, _build(shared / f"library-{name}", compiler), folder, *tools)
-
-
-def _build(folder: Path, compiler: str) -> Path:
-    """The profiling library for the MPI of the compiler. The first process that comes builds it."""
-    library = folder / profile_program.LIBRARY
+        return built.path
+    folder = shared / f"{preload.name}-{family.split()[0].lower()}"
+    library = folder / preload.file
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "built").exists():
             # Without the compiler's name CMake can find another MPI.
-            folders = ["-S", str(ROOT / "src/profile"), "-B", str(folder)]
+            folders = ["-S", str(ROOT / "src" / preload.name), "-B", str(folder)]
             configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
             for words in (configure, ["cmake", "--build", str(folder)]):
                 subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)

@@ -213,6 +213,11 @@ def function(
     }  # fmt: skip
 
 
+def on_device(*values: Any) -> dict[str, Any]:
+    """The same function, called with buffers in device memory."""
+    return {**function(*values), "memory": {"device": 400}}
+
+
 def unsteady(records: Lines) -> Lines:
     """With intervals of half the median to both sides."""
     for record in records:

@@ -191,6 +191,11 @@ def make_profile(**changes: Any) -> dict[str, Any]:
     return {**sample("profile"), **changes}
 
 
+def make_reroute(**changes: Any) -> dict[str, Any]:
+    """The line of a rerouted program of three ranks, of which one was killed."""
+    return {**sample("reroute"), **changes}
+
+
 _HOG = {"name": "stress", "host": "node01", "cores": 1.0}
 # What other programs took, as `interference` of a record has it.
 QUIET: dict[str, Any] = {"seconds": 1.0, "cores": 2, "busy_cores": 0.05, "waiting_fraction": 0.01}

@@ -14,8 +14,8 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "python" / "commlens"
 ROOMS = (
-    "base", "knowledge", "model", "machine", "jobs", "findings", "profile", "compare", "render",
-    "tuning", "api", "cli",
+    "base", "knowledge", "model", "machine", "jobs", "findings", "profile", "reroute", "compare",
+    "render", "tuning", "api", "cli",
 )  # fmt: skip
 TOP = ("__init__", "__main__")
 

@@ -25,11 +25,17 @@ MAY_USE: dict[str, tuple[str, ...]] = {
     "harness": ("transport", "measure"),
     "benchmarks": ("harness", "solvers", "fft"),
 }
-# The preloaded library includes these alone, and of C++ only what needs no library at run time.
-PROFILE_MAY_USE = ("base/environment_variables.hpp",)
+# The preloaded libraries include these beside their own, and of C++ only what needs no library at
+# run time.
+PRELOADED_MAY_USE: dict[str, tuple[str, ...]] = {
+    "preload": (),
+    "profile": ("base/environment_variables.hpp", "preload"),
+    "reroute": ("preload",),
+}
 WITHOUT_LIBRARY = {
-    "algorithm", "atomic", "bit", "cerrno", "csignal", "cstdarg", "cstddef", "cstdint", "cstdio",
-    "cstdlib", "cstring", "ctime", "initializer_list", "iterator", "numeric",
+    "algorithm", "atomic", "bit", "cerrno", "cfloat", "climits", "cmath", "csignal", "cstdarg",
+    "cstddef", "cstdint", "cstdio",
+    "cstdlib", "cstring", "ctime", "initializer_list", "iterator", "new", "numeric",
     "string_view", "type_traits",
 }  # fmt: skip
 _INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
@@ -65,18 +71,23 @@ def test_includes_go_down(folder: str) -> None:
 
 def test_every_folder_has_its_place() -> None:
     folders = {path.name for path in SRC.iterdir() if path.is_dir()}
-    assert folders == {*MAY_USE, "profile"}
+    assert folders == {*MAY_USE, *PRELOADED_MAY_USE}
 
 
-def test_the_preloaded_library_uses_the_c_library_alone() -> None:
-    within = {str(path.relative_to(SRC / "profile")) for path in sources("profile")}
-    files = [*sources("profile"), *(SRC / name for name in PROFILE_MAY_USE)]
-    allowed = within | {*PROFILE_MAY_USE, "base/knowledge_lists.hpp"}
+@pytest.mark.parametrize("folder", PRELOADED_MAY_USE)
+def test_preloaded_libraries_use_the_c_library_alone(folder: str) -> None:
+    others = PRELOADED_MAY_USE[folder]
+    files = [*sources(folder), *(SRC / name for name in others if name.endswith(".hpp"))]
+    folders = [folder, *(name for name in others if not name.endswith(".hpp"))]
+    ours_allowed = {*others, "base/knowledge_lists.hpp", "names.hpp"}  # two are generated
+    for each in folders:
+        paths = [path.relative_to(SRC / each) for path in sources(each)]
+        ours_allowed |= {str(path) if each == folder else f"{each}/{path}" for path in paths}
     assert [
         f"{path.relative_to(SRC)}: {ours or other}"
         for path in files
         for ours, other in includes(path)
-        if (ours and ours not in allowed)
+        if (ours and ours not in ours_allowed)
         or (other and not other.endswith(".h") and other not in WITHOUT_LIBRARY)
     ] == []
 

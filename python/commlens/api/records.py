@@ -15,6 +15,7 @@ from commlens.model import Record, load, option_text
 from commlens.model.comparison import THRESHOLD
 from commlens.model.profile import Profile
 from commlens.model.reading import Loaded, Tell
+from commlens.model.reroute import Reroute
 
 if TYPE_CHECKING:
     from commlens.compare import Side
@@ -56,8 +57,8 @@ def refuse_published(paths: Iterable[Path]) -> None:
 
 
 def check_any(loaded: Loaded, paths: Iterable[Path]) -> None:
-    """Raises CommlensError where there is no record and no profile."""
-    if not loaded.records and not loaded.profiles:
+    """Raises CommlensError where there is no record of any kind."""
+    if not (loaded.records or loaded.profiles or loaded.reroutes):
         status = Status.FAILED if loaded.problems else Status.USAGE
         names = ", ".join(map(str, paths))
         raise CommlensError(f"there is no record in {names}", status, loaded.problems)
@@ -105,6 +106,11 @@ class Records:
     def profiles(self) -> list[Profile]:
         """What `commlens profile` has written."""
         return self._loaded.profiles
+
+    @property
+    def reroutes(self) -> list[Reroute]:
+        """What `commlens reroute` has written."""
+        return self._loaded.reroutes
 
     def where(self, chosen: Callable[[Record], bool] | None = None, **values: Any) -> Records:
         """Those for which `chosen` is true, and that have these values: of benchmark, transport,

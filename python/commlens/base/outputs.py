@@ -27,7 +27,7 @@ class Kind(NamedTuple):
 
 
 PICTURE_MARK = "drawn by commlens"  # in the metadata of a picture
-RECORDS = Kind("records", r'\A\s*\{[^\n]*"(?:kind"\s*:\s*"(?:st|rec)|profile"\s*:\s*\d)')
+RECORDS = Kind("records", r'\A\s*\{[^\n]*"(?:kind"\s*:\s*"(?:st|rec|rer)|profile"\s*:\s*\d)')
 TIMELINE = Kind("a timeline", r'\A\{"displayTimeUnit":"ms","traceEvents":\[')
 PICTURE = Kind("a picture", PICTURE_MARK)
 PAGE = Kind("a report", r'\A<!doctype html>[^\0]*<meta name="generator" content="commlens ')

@@ -27,6 +27,7 @@ _COMMANDS = {  # the module and the name in it, and what the list of commands sa
     "profile": ("profile.profile", "Run an MPI program and show where its time goes."),
     "replay": ("replay.replay", "Execute the trace of a program, without the program."),
     "report": ("records.report", "Write a report of records."),
+    "reroute": ("reroute.reroute", "Run an MPI program with its GPU collectives through NCCL."),
     "run": ("run.run", "Run benchmarks, or a suite of them, on several ranks."),
     "show": ("records.show", "Show records as tables, and what stands out."),
     "sites": ("sites.sites", "Show the machines that jobs can be submitted on."),

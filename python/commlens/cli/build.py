@@ -31,7 +31,8 @@ _MOST_JOBS = 1024
 )  # fmt: skip
 @option.number("--jobs", "Number of parallel compile jobs.  [default: one per core]", _MOST_JOBS)
 def build(mpi: Path | None, gpu: str, prefix: Path | None, jobs: int | None) -> None:
-    """Build the native program and the profiling library with this machine's MPI library.
+    """Build the native program, and the libraries of `commlens profile` and `commlens reroute`,
+    with this machine's MPI library.
 
     A wheel of commlens contains their sources and nothing compiled; show, plot, compare, report and
     job work without them. A build requires a C++20 compiler, CMake, MPI, a BLAS and FFTW. Build
@@ -50,4 +51,5 @@ def build(mpi: Path | None, gpu: str, prefix: Path | None, jobs: int | None) -> 
          f" {about.backend}{gpus})")  # fmt: skip
     if prefix is not None:
         echo(f"use it:   export COMMLENS_BENCH={built.native.path}")
-        echo(f"          export COMMLENS_PROFILE_LIBRARY={built.profiling_library}")
+        for variable, library in built.libraries.items():
+            echo(f"          export {variable}={library}")

@@ -58,6 +58,12 @@ def _seconds(text: str) -> float | None:
     return float(match[1]) * factors[match[2]] or None if match else None
 
 
+def _bytes(text: str) -> int | None:
+    """`4096`, `8K` or `1G` (binary), as the native program reads them."""
+    match = re.fullmatch(r"(\d{1,15})([KMGT]?)", text, re.ASCII)
+    return int(match[1]) << (10 * " KMGT".index(match[2] or " ")) if match else None
+
+
 def _words(_: click.Context, option: click.Parameter, text: str) -> list[str]:
     """The words of a text, as a shell would split it."""
     try:
@@ -67,6 +73,7 @@ def _words(_: click.Context, option: click.Parameter, text: str) -> list[str]:
 
 
 percent = value(_percent, "write a percentage from 0 to 100, as in 5%")
+bytes_ = value(_bytes, "write a number of bytes, as in 4096, 8K or 1G (binary)")
 duration = value(_seconds, "write a time, as in 90s, 10m or 2h")
 
 

@@ -109,6 +109,7 @@ def show(
     from commlens.render import show as tables
     from commlens.render.profile_tables import profile_things
     from commlens.render.published_profile import published_profile
+    from commlens.render.reroute_tables import reroute_things
     from commlens.render.terminal import print_things
 
     beside = published_profile(reference) if reference else None
@@ -120,6 +121,8 @@ def show(
             tables.show([*loaded], tables.console(), wide, findings)
     for profile in loaded.profiles:
         print_things(console(), profile_things(profile, every, beside))
+    for reroute in loaded.reroutes:
+        print_things(console(), reroute_things(reroute))
     sys.exit(tell_problems(loaded))
 
 
@@ -153,6 +156,8 @@ def plot(records: tuple[Path, ...], out: Path) -> None:
     for picture in (out.with_stem(f"{out.stem}-timeline"), profiles_out):
         pictures.check_picture(picture)
     loaded = load_any(records)
+    if not (len(loaded) or loaded.profiles):
+        raise CommlensError(f"{out}: nothing to draw: a record of `commlens reroute` is a table")
     status = tell_problems(loaded)
     if len(loaded):
         tell_pictures(pictures.plot([*loaded], out))

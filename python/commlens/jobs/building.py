@@ -1,5 +1,5 @@
-"""Builds the native program and the profiling library from the sources that the package carries,
-for the MPI at hand."""
+"""Builds the native program and the libraries that are preloaded from the sources that the package
+carries, for the MPI at hand."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from commlens.base.errors import CommlensError, Status, reason
 from commlens.base.text import enumerated, printable, shown
 from commlens.jobs import process
 from commlens.jobs.native import PROGRAM, Native
+from commlens.jobs.preload.library import PRELOADS
 from commlens.jobs.progress import NewestRow
 from commlens.jobs.remaining import time_left
 
@@ -55,7 +56,7 @@ class Built:
     """What was built."""
 
     native: Native
-    profiling_library: Path
+    libraries: Mapping[str, Path]  # that are preloaded, by the variables that name them
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def build(options: BuildOptions, environment: Mapping[str, str] = os.environ) ->
     shutil.rmtree(place, ignore_errors=True)
     native = Native(prefix / "bin" / PROGRAM)
     _ = native.about  # raises CommlensError where it does not run
-    return Built(native, prefix / "lib" / "commlens" / "libcommlens-profile.so")
+    folder = prefix / "lib" / "commlens"
+    return Built(native, {each.variable: folder / each.file for each in PRELOADS})
 
 
 def _mpicc(mpi: Path | None, environment: Mapping[str, str]) -> str | None:

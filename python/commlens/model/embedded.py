@@ -20,7 +20,6 @@ from msgspec.structs import replace
 
 from commlens.base.errors import CommlensError
 from commlens.base.inputs import read_start, read_text
-from commlens.model.profile import Profile
 from commlens.model.record import Record
 from commlens.model.start import Start
 
@@ -46,7 +45,7 @@ def pack(lines: Iterable[bytes], most_bytes: int) -> str | None:
 
 
 def encoded(
-    launches: Iterable[Start], records: Iterable[Record], profiles: Iterable[Profile]
+    launches: Iterable[Start], records: Iterable[Record], others: Iterable[msgspec.Struct]
 ) -> Iterator[bytes]:
     """The lines of a file that has them: as they were read, with what is secret masked, and with
     fewer digits: most of those that a program writes are below the resolution of a clock."""
@@ -54,7 +53,7 @@ def encoded(
         line = replace(start.line, environment=start.environment, command=start.command)
         yield _line(line)
     yield from map(_line, records)
-    yield from map(_line, profiles)
+    yield from map(_line, others)
 
 
 def _line(value: Any) -> bytes:

@@ -20,9 +20,11 @@ from commlens.base.errors import CommlensError, reason
 from commlens.base.inputs import open_input
 from commlens.base.json_line import NotJsonError, decode
 from commlens.base.text import plural
+from commlens.knowledge.secrets import mask_words
 from commlens.model import embedded
 from commlens.model import profile as profile_record
 from commlens.model.record import Record
+from commlens.model.reroute import Reroute
 from commlens.model.start import LARGEST_NUMBER, SCHEMA_VERSION, Start, StartLine
 
 _MOST_PROBLEMS = 20  # of a file
@@ -47,6 +49,7 @@ class Loaded:
     records: list[Record] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)  # "file:line: what", "file:2-40: what"
     profiles: list[profile_record.Profile] = field(default_factory=list)
+    reroutes: list[Reroute] = field(default_factory=list)
     launches: list[Start] = field(default_factory=list)  # with and without records
     dropped: int = 0  # records for which there was no room
 
@@ -55,6 +58,7 @@ class Loaded:
         self.records.extend(other.records)
         self.problems.extend(other.problems)
         self.profiles.extend(other.profiles)
+        self.reroutes.extend(other.reroutes)
         self.launches.extend(other.launches)
         self.dropped += other.dropped
 
@@ -129,8 +133,8 @@ class _Reader:
         self._loaded = Loaded()
         self._launches: dict[str, Start] = {}
         self._shared: dict[Any, Any] = {}
-        self._decoder: msgspec.json.Decoder[StartLine | Record] = msgspec.json.Decoder(
-            Union[StartLine, Record], dec_hook=self._hook
+        self._decoder: msgspec.json.Decoder[StartLine | Record | Reroute] = msgspec.json.Decoder(
+            Union[StartLine, Record, Reroute], dec_hook=self._hook
         )
 
     def read(self, lines: Iterable[str]) -> Loaded:
@@ -167,6 +171,9 @@ class _Reader:
             raise ValueError(f"not a record{_of_schema(line, error)}") from None
         if isinstance(decoded, StartLine):
             self._keep_launch(decoded)
+        elif isinstance(decoded, Reroute):
+            command = mask_words(decoded.command)
+            self._loaded.reroutes.append(msgspec.structs.replace(decoded, command=command))
         elif self._room is None or self._room.takes(decoded):
             self._share(decoded)
             self._loaded.records.append(decoded)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
+from commlens.jobs.preload.program import read_elf
 from commlens.model.profile import Caller, CallSite
-from commlens.profile.program import read_elf
 from commlens.profile.rank_files import RankCallSite, RankFile
 
 _STARTS_PROGRAM = re.compile(r"_start$|__libc_start")  # the callers of main

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "clock.hpp"
 #include "counters.hpp"
+#include "preload/clock.hpp"
 #include "trace/fold.hpp"
 #include "trace/section.hpp"
 #include "trace/slots.hpp"

@@ -21,7 +21,7 @@ project(small LANGUAGES NONE)
 {find}
 add_custom_target(work ALL COMMAND {command} VERBATIM)
 install(PROGRAMS commlens-bench DESTINATION bin COMPONENT native)
-install(FILES library DESTINATION lib/commlens COMPONENT native RENAME libcommlens-profile.so)
+install(FILES library DESTINATION lib/commlens COMPONENT native)
 """
 
 needs_cmake = pytest.mark.skipif(not CMAKE, reason="there is no CMake")
@@ -65,7 +65,10 @@ def test_it_builds_what_the_package_carries(package: Path, commlens: Commlens) -
     assert run.returncode == 0, run.stderr
     program = package / "bin" / "commlens-bench"
     assert f"built:    {program} (commlens" in run.stdout and "backend host" in run.stdout
-    assert (package / "lib" / "commlens" / "libcommlens-profile.so").read_text() == "a library"
+    assert (package / "lib" / "commlens" / "library").read_text() == "a library"
+    for name in ("profile", "reroute"):
+        library = f"{package}/lib/commlens/libcommlens-{name}.so"
+        assert f"export COMMLENS_{name.upper()}_LIBRARY={library}\n" in run.stdout
     assert list((package.parent / "cache" / "commlens").iterdir()) == []
 
 

@@ -80,11 +80,14 @@ def _folder_of_mpi_h(build: Path) -> str:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not SLOW, reason="takes half a minute: set COMMLENS_SLOW_TESTS=1")
-def test_the_profiler_is_linked_with_no_mpi(environment: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["profile", "reroute"])
+def test_what_is_preloaded_is_linked_with_no_mpi(
+    name: str, environment: dict[str, str], tmp_path: Path
+) -> None:
     build = tmp_path / "build"
-    configure(ROOT / "src" / "profile", build, environment)
+    configure(ROOT / "src" / name, build, environment)
     output_of([CMAKE, "--build", str(build)], tmp_path, environment)
-    needed = output_of(["readelf", "--dynamic", str(build / "libcommlens-profile.so")], tmp_path)
+    needed = output_of(["readelf", "--dynamic", str(build / f"libcommlens-{name}.so")], tmp_path)
     assert "NEEDED" in needed
     assert "libmpi" not in needed
 

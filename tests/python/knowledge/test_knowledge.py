@@ -25,6 +25,7 @@ from commlens.machine.libraries import Variables, communication_variables
 from commlens.machine.messaging import UcxTransports
 from commlens.machine.mpi import KnownMpi
 from commlens.model.levels import LevelNames
+from commlens.model.reroute import Reroutable
 from commlens.model.selection import Selected
 from commlens.render.plots.colors import Looks
 from commlens.tuning import space
@@ -53,6 +54,7 @@ STRUCTS: Mapping[str, type] = {
     "plot_style": dict[str, str],
     "rank_variables": dict[str, tuple[str, ...]],
     "record_fields": dict[str, dict[str, str]],
+    "reroute": Reroutable,
     "rules/": RuleFile,
     "schedulers": dict[str, Scheduler],
     "secrets": Secrets,

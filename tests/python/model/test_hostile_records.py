@@ -50,7 +50,9 @@ def test_plot_survives_any_record(text: str, commlens: Commlens) -> None:
     assert_clear(commlens, "plot", "records.jsonl", "--out", "picture.svg")
 
 
-@pytest.mark.parametrize("file", samples(), ids=lambda file: file[-1].get("benchmark", "profile"))
+@pytest.mark.parametrize(
+    "file", samples(), ids=lambda file: file[-1].get("benchmark") or file[-1].get("kind", "profile")
+)
 def test_no_text_of_a_record_reaches_the_terminal_as_it_is(
     file: list[dict[str, Any]], commlens: Commlens
 ) -> None:

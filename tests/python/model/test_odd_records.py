@@ -15,7 +15,7 @@ from commlens.model import load, read
 from conftest import FOLDER, Commlens
 from hostile import RAW, text_of, value_at
 from sample_applications import make_overlap_record, make_transform_record
-from sample_records import lines, make_profile, make_record, statistic
+from sample_records import lines, make_profile, make_record, make_reroute, statistic
 
 SAMPLES = {
     "latency": make_record(),
@@ -24,6 +24,7 @@ SAMPLES = {
 }
 LINES = {name: [json.loads(line) for line in lines([raw])] for name, raw in SAMPLES.items()}
 LINES["profile"] = [make_profile()]
+LINES["reroute"] = [make_reroute()]
 BYTES = "parameters.bytes"
 # What is too large for a file of cases.
 HUGE: list[tuple[str, dict[str, Any]]] = [

@@ -32,7 +32,8 @@ def test_an_installation_has_each_file_once(component: list[str], tmp_path: Path
     files = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
     ours = {name for name in files if "commlens" in name}
     programs = {"bin/commlens-bench", "bin/commlens-bench-all"}
-    assert ours == {*programs, "lib/commlens/libcommlens-profile.so"}
+    libraries = {f"lib/commlens/libcommlens-{name}.so" for name in ("profile", "reroute")}
+    assert ours == programs | libraries
 
 
 @needs_native

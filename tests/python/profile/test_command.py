@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from commlens.base.errors import CommlensError
-from commlens.profile import program as profile_program
+from commlens.jobs.preload import program as program_of
+from commlens.jobs.preload.library import PROFILE, find_library
 from conftest import Commlens
 from profile_helpers import Mpi
 from run_helpers import cases
@@ -38,11 +39,11 @@ def test_another_mpi_is_named(mpi: Mpi, tmp_path: Path) -> None:
     library = tmp_path / "libother.so"
     library.write_bytes(b"\0commlens-profile is built for: " + other.encode() + b"\0")
     program = str(mpi.compile("counts.c"))
-    assert profile_program.family(program) == mine
+    assert program_of.family(program) == mine
     with pytest.raises(
         CommlensError, match=rf"{program} is linked to {mine}, but .* was built for {other}"
     ):
-        profile_program.find_library(program, mine, {"COMMLENS_PROFILE_LIBRARY": str(library)})
+        find_library(PROFILE, program, mine, {"COMMLENS_PROFILE_LIBRARY": str(library)})
 
 
 def test_another_mpi_behind_a_script_is_refused(mpi: Mpi, install: Callable[[str], Mpi]) -> None:
@@ -74,7 +75,7 @@ def known_programs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("line", "expected"), cases("programs in commands"))
 def test_the_program_of_a_command(line: str, expected: list[int]) -> None:
     words = line.split()
-    command = profile_program.parse(words)
+    command = program_of.parse(words)
     assert list(command.programs) == expected
     started = command.with_environment({"LD_PRELOAD": "x.so"})
     assert started.count("LD_PRELOAD=x.so") == len(expected)
@@ -86,7 +87,7 @@ def test_the_program_of_a_command(line: str, expected: list[int]) -> None:
 
 @pytest.mark.usefixtures("known_programs")
 def test_the_separator_is_not_passed_to_the_launcher() -> None:
-    command = profile_program.parse(["srun", "--new-option", "test", "--", "ls", "--", "x"])
+    command = program_of.parse(["srun", "--new-option", "test", "--", "ls", "--", "x"])
     started = command.with_environment({"A": "b"})
     assert " ".join(started) == "srun --new-option test env A=b ls -- x"
 
@@ -95,4 +96,4 @@ def test_the_separator_is_not_passed_to_the_launcher() -> None:
 @pytest.mark.parametrize(("line", "said"), cases("commands without a program"))
 def test_a_command_without_a_program_is_refused(line: str, said: str) -> None:
     with pytest.raises(CommlensError, match=said.replace("(", r"\(")):
-        profile_program.parse(line.split())
+        program_of.parse(line.split())

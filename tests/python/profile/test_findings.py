@@ -74,6 +74,18 @@ def test_communicators_in_a_loop_cost_a_share_of_the_time() -> None:
     assert findings(profile(function("MPI_Cart_sub", [0.86] * 4, 4))) == []
 
 
+def test_collectives_of_gpu_memory_lead_to_reroute() -> None:
+    reduce = {**function("MPI_Allreduce", [4.0] * 4, 100, 80_000_000), "memory": {"device": 400}}
+    (finding,) = findings(profile(reduce))
+    assert str(finding) == (
+        "Collectives of GPU memory go through MPI (MPI_Allreduce 100 times per rank, 76.3 MiB on "
+        "average): 40% of the time (4.000 s per rank). Try `commlens reroute`, which runs the "
+        "program with these calls through NCCL or RCCL, and shows what that saves."
+    )
+    half = profile({**reduce, "memory": {"device": 200, "host": 200}})
+    assert [share(finding) for finding in findings(half)] == [0.2]
+
+
 @pytest.mark.parametrize(("times_s", "ended_in", "cost", "as_what"), cases("what collectives cost"))
 def test_waiting_for_late_ranks_is_not_charged(
     times_s: list[float], ended_in: str, cost: float, as_what: str

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from commlens.profile.jobs import Left, jobs, losses, profiles, started
+from commlens.jobs.preload.ranks import Left, jobs, losses, started
+from commlens.profile.jobs import profiles
 from commlens.profile.rank_files import RankFile, RankFunction
 from profile_helpers import TIME_LIMIT_S, Mpi, wait_until_stuck
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from commlens.findings.entry import is_no
+from commlens.findings.entry import is_no, is_yes
 from commlens.findings.facts import (
     allows,
     gpu_kind,
@@ -175,3 +175,9 @@ def ucx_info_of_another_ucx(machine: Machine) -> Seen:
         yield observed()
     elif why:
         raise not_seen(why)
+
+
+def device_collectives_without_nccl(machine: Machine) -> Seen:
+    ucc, quote = parameter(machine, "coll_ucc_enable")
+    if not is_yes(ucc):
+        yield observed(quote)

@@ -23,6 +23,7 @@ from commlens.findings.view import (
 from commlens.model import Group, Record
 from commlens.model.profile import FINALIZED, Function, Profile, imbalance_of, mean
 from commlens.model.record import is_noise
+from commlens.model.reroute import REROUTABLE
 
 _SENDS = re.compile(r"MPI_I?[bsr]?send(recv(_replace)?)?(_c)?", re.IGNORECASE)
 # Those whose data is the same whatever the number of ranks, so that calls can be combined.
@@ -34,6 +35,7 @@ _MAKES_COMMUNICATORS = re.compile(
 _FLUSHES = re.compile(r"MPI_Win_(flush(_local)?(_all)?|unlock(_all)?)")
 _POLLS = re.compile(r"MPI_(Im?probe|Test(all|any|some)?|Request_get_status)")
 _RECEIVES = re.compile(r"MPI_(I?m?recv|Recv_init|I?sendrecv(_replace)?)(_c)?", re.IGNORECASE)
+_REROUTED = {f"mpi_{name}" for name in REROUTABLE.functions}
 _FREE = "MPI_Comm_free"
 _PART = "communicators"  # of an operation that times making them
 _LONGEST = 300  # characters of a message
@@ -121,6 +123,25 @@ def _without_waiting_s(profile: Profile, function: Function) -> float:
         return mean([max(0.0, time - wait) for time, wait in zip(times_s, function.waiting_s)])
     fastest = min((time / count for time, count in zip(times_s, counts) if count > 0), default=0.0)
     return fastest * mean(counts)
+
+
+def device_collectives_through_mpi(view: View, large: int) -> Seen:
+    """Of `large` bytes or more."""
+    for profile in [profile for profile in view.profiles if profile.ranks > 1]:
+        known = [call for call in profile.communicating if call.name.lower() in _REROUTED]
+        taken = [call for call in known if _on_device(call) > 0 and mean_bytes(call) >= large]
+        cost = sum(_on_device(call) * _without_waiting_s(profile, call) for call in taken)
+        if is_worth(profile, cost):
+            yield observation(
+                *cost_of(profile, cost),
+                calls=calls(taken),
+                sizes=[format_bytes(round(mean_bytes(call))) for call in taken],
+            )
+
+
+def _on_device(function: Function) -> float:
+    """The share of its buffers that are there."""
+    return function.memory.get("device", 0) / (sum(function.memory.values()) or 1)
 
 
 def communicators_in_a_loop(view: View, in_a_loop: int) -> Seen:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from commlens.base import outputs
 from commlens.base.errors import CommlensError, say
+from commlens.jobs.preload.ranks import Left
 from commlens.model.profile import library_name
-from commlens.profile.jobs import Left
 from commlens.profile.rank_files import RankFile
 from commlens.profile.traces import container
 from commlens.profile.traces.merge import merged
@@ -19,7 +19,7 @@ KIND = outputs.Kind("a trace", rf"\A{container.MARK.decode()}")
 _NAME = re.compile(r"trace-(?P<rank>\d+)-(?P<host>.*)-(?P<pid>\d+)\.raw")
 
 
-def write_traces(folder: Path, left: Left, file: Path) -> Iterator[Path]:
+def write_traces(folder: Path, left: Left[RankFile], file: Path) -> Iterator[Path]:
     """One for each job: the first is `file`, the next `file`-2, with the same ending."""
     recorded = dict(_recorded(folder))
     jobs = [

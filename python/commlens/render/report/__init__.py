@@ -13,6 +13,7 @@ from commlens.render.markdown import escaped, paragraphs, prose, table_lines
 from commlens.render.profile_tables import time_table
 from commlens.render.report.content import MOST_RECORDS, Report, build
 from commlens.render.report.html import to_html
+from commlens.render.reroute_tables import reroute_things
 from commlens.render.table import Line, Table, Thing
 
 __all__ = ["MOST_RECORDS", "Examined", "Report", "build", "examined", "to_html", "to_markdown"]
@@ -36,6 +37,7 @@ def to_markdown(report: Report) -> str:
         thing=_thing,
         block=_block,
         time_table=time_table,
+        reroute_things=reroute_things,
     )
     text = environment.get_template("report.md.j2").render(report=report)
     return text.rstrip("\n") + "\n"

@@ -15,6 +15,7 @@ from commlens.findings import SEVERITIES, Finding, findings, worst_first
 from commlens.model import Start, launches_of
 from commlens.model.profile import Profile
 from commlens.model.reading import Loaded, Tell
+from commlens.model.reroute import Reroute
 from commlens.render.doctor import Examined
 from commlens.render.report.cards import Card, cards
 from commlens.render.report.machine import HostGroup, machines
@@ -24,7 +25,7 @@ MOST_RECORDS = 100_000  # that are looked at: half a gigabyte of memory
 _MOST_FINDINGS = 200
 _MANY_RECORDS = 10_000
 _MOST_NAMES = 3
-_MOST_PROFILES = 20
+_MOST_PROFILES = 20  # and as many rerouted programs
 _MOST_LAUNCHES = 200
 
 
@@ -50,6 +51,7 @@ class Report:
     loaded: Loaded  # all of them
     examined: Examined
     profiles: Sequence[Profile]  # those that are shown
+    reroutes: Sequence[Reroute]
     conclusions: Sequence[Sequence[ReportedFinding]]  # of one code and fix, the worst first
     machines: Sequence[HostGroup]
     cards: Sequence[Card]
@@ -62,7 +64,9 @@ class Report:
         """`2 NVIDIA H200 on vm, Open MPI 5.0.7`"""
         if not self.machines:
             hosts = [document.hosts for document in self.examined.documents]
-            return "Profiles" if self.profiles else hosts[0] if hosts else "No records"
+            programs = "Profiles" if self.profiles else "Rerouted programs"
+            is_of_programs = self.profiles or self.reroutes
+            return programs if is_of_programs else hosts[0] if hosts else "No records"
         titles = [machine.title for machine in self.machines]
         others = len(titles) - 1
         if not others:
@@ -75,7 +79,8 @@ class Report:
     def days(self) -> str:
         """`2026-11-21 to 2026-11-22`"""
         times = [start.time for _, loaded in self.sources for start in loaded.launches]
-        return format_days([*times, *(profile.time for profile in self.profiles)])
+        runs = (run.time for runs in (self.profiles, self.reroutes) for run in runs)
+        return format_days([*times, *runs])
 
     @property
     def counts(self) -> list[tuple[str, str, str]]:
@@ -137,6 +142,7 @@ def build(
     for kind, shown, there in (
         ("findings", _MOST_FINDINGS, len(listed)),
         ("profiles", _MOST_PROFILES, len(loaded.profiles)),
+        ("rerouted programs", _MOST_PROFILES, len(loaded.reroutes)),
         ("launches", _MOST_LAUNCHES, len(all_launches)),
     ):
         if there > shown:
@@ -148,6 +154,7 @@ def build(
         loaded=loaded,
         examined=examined,
         profiles=profiles,
+        reroutes=loaded.reroutes[:_MOST_PROFILES],
         conclusions=_conclusions(listed[:_MOST_FINDINGS], all_cards, profiles),
         machines=host_groups,
         cards=all_cards,

@@ -6,7 +6,7 @@ import hashlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 import matplotlib
@@ -23,6 +23,7 @@ from commlens.render.profile_tables import profile_things
 from commlens.render.report.cards import Card
 from commlens.render.report.content import Report, profile_id
 from commlens.render.report.svg import inline_svg
+from commlens.render.reroute_tables import reroute_things
 from commlens.render.table import Cells, Table
 
 _LONGEST_TEXT = 2000  # characters
@@ -166,6 +167,10 @@ def to_html(report: Report, tell: Tell = lambda _: None) -> str:
             (profile_id(number), " ".join(profile.command), svgs, list(profile_things(profile)))
             for number, (profile, svgs) in enumerate(zip(report.profiles, pictures.of_profiles))
         ],
+        reroutes=[
+            (f"reroute-{number}", " ".join(reroute.command), list(reroute_things(reroute)))
+            for number, reroute in enumerate(report.reroutes, start=1)
+        ],
         data=data,
         problem_lines=[[(problem, "")] for problem in report.loaded.problems],
         left_out=[*report.left_out, *pictures.left_out, *missing],
@@ -184,12 +189,17 @@ def _data(report: Report) -> tuple[list[tuple[str, str, str, Markup]], list[str]
     for name, loaded in report.sources:
         url = None
         if not loaded.dropped and len(loaded.records) <= _MOST_RECORDS:
-            url = pack(encoded(loaded.launches, loaded.records, loaded.profiles), room)
+            others = chain(loaded.profiles, loaded.reroutes)
+            url = pack(encoded(loaded.launches, loaded.records, others), room)
         if url is None:
             missing.append(f"{name} is too large to be in this page: send it beside it")
             continue
         room -= len(url)
-        counts = ((len(loaded.records), "record"), (len(loaded.profiles), "profile"))
+        counts = (
+            (len(loaded.records), "record"),
+            (len(loaded.profiles), "profile"),
+            (len(loaded.reroutes), "rerouted program"),
+        )
         contents = ", ".join(plural(count, noun) for count, noun in counts if count)
         contents = f"{contents}, {format_bytes(round(len(url), -2))}"
         links.append((RECORDS, name, contents, Markup(url)))

@@ -1,10 +1,11 @@
-"""The command line that is profiled: its program, that program's MPI, and the library for it."""
+"""A command line that starts an MPI program: where the program is in it, and its MPI."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import stat
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +16,8 @@ from typing import NamedTuple
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-import commlens
 from commlens.base.errors import CommlensError
 from commlens.knowledge.launchers import CommandLine, command_line
-
-LIBRARY = "libcommlens-profile.so"
-_SOURCE_TREE = Path(__file__).resolve().parents[3]
-_MARK = re.compile(rb"commlens-profile is built for: ([\w .]+)")
 
 _OPEN_MPI = re.compile(r"\blibopen-(pal|rte)\.so|\blibmpi\.so\.[2-9]\d")
 _MPICH = re.compile(r"\b(libmpich|libmpi_(cray|gnu|intel|cray_ftn)\w*)\.so|\blibmpi\.so\.12\b")
@@ -48,14 +44,6 @@ def read_elf(path: Path) -> ElfFile | None:
 
 
 @dataclass(frozen=True)
-class ProfilingLibrary:
-    """A built profiling library, and the MPI that it is for."""
-
-    path: Path
-    mpi: str  # for which it was built: "Open MPI 4.1.4"
-
-
-@dataclass(frozen=True)
 class Command:
     """A command line, and where in it the programs are that a launcher starts."""
 
@@ -65,7 +53,8 @@ class Command:
     def with_environment(self, settings: Mapping[str, str]) -> list[str]:
         """The words with `env NAME=VALUE...` before each program: the launcher is unaffected. A
         `--` that ends its options is left out: not each launcher knows it."""
-        prefix = ["env", *(f"{name}={value}" for name, value in settings.items())]
+        assigned = [f"{name}={value}" for name, value in settings.items()]
+        prefix = ["env", *assigned] if assigned else []
         words: list[str] = []
         for index, word in enumerate(self.words):
             if index in self.programs:
@@ -143,69 +132,44 @@ def _program_after_separator(words: Sequence[str], separator: int) -> int:
     return program
 
 
-def family(program: str) -> str:
-    """The MPI that the program is linked to: "Open MPI", "MPICH", or empty if unknown.
+class NotPreloadableError(CommlensError):
+    """The dynamic loader preloads nothing into the program."""
 
-    Raises CommlensError for a program that is linked statically.
-    """
-    path = shutil.which(program) or program
-    elf = read_elf(Path(path))
+
+def check_preloadable(program: str) -> None:
+    """Raises NotPreloadableError where a preloaded library would be ignored."""
+    path = Path(shutil.which(program) or program)
+    elf = read_elf(path)
     if elf is None:
-        return ""  # a script: the library itself checks what it starts
+        return  # a script: the library itself checks what it starts
     if not elf.is_dynamic:
-        raise CommlensError(
+        raise NotPreloadableError(
             f"{program} is statically linked, so no library can be preloaded into it: link it with "
             "the shared libraries of MPI"
         )
+    about = path.stat()
+    takes_user = about.st_mode & stat.S_ISUID and about.st_uid != os.geteuid()
+    takes_group = about.st_mode & stat.S_ISGID and about.st_gid != os.getegid()
+    if takes_user or takes_group:
+        raise NotPreloadableError(
+            f"{program} is setuid or setgid, so no library can be preloaded into it: start a copy "
+            "of it, which is neither"
+        )
+
+
+@cache
+def linked_libraries(program: str) -> str:
+    """What ldd prints of it; empty for a script."""
+    path = shutil.which(program) or program
+    if read_elf(Path(path)) is None:
+        return ""
     ldd = subprocess.run(["ldd", path], capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    if _OPEN_MPI.search(ldd.stdout):
+    return ldd.stdout
+
+
+def family(program: str) -> str:
+    """The MPI that the program is linked to: "Open MPI", "MPICH", or empty if unknown."""
+    libraries = linked_libraries(program)
+    if _OPEN_MPI.search(libraries):
         return "Open MPI"
-    return "MPICH" if _MPICH.search(ldd.stdout) else ""
-
-
-def find_library(
-    program: str, wanted: str, environment: Mapping[str, str] = os.environ
-) -> ProfilingLibrary:
-    """The profiling library for the MPI family `wanted`, or CommlensError if there is none."""
-    named = environment.get("COMMLENS_PROFILE_LIBRARY")
-    candidates = [Path(named)] if named else _candidates()
-    libraries = [library for path in candidates if (library := read_library(path))]
-    if not libraries:
-        raise CommlensError(
-            f"COMMLENS_PROFILE_LIBRARY={named} is not {LIBRARY}"
-            if named
-            else f"the profiling library {LIBRARY} is missing: build it with `commlens build` or "
-            "with `cmake --preset host && cmake --build --preset host`, or name it in "
-            "COMMLENS_PROFILE_LIBRARY"
-        )
-    matching = next((library for library in libraries if library.mpi.startswith(wanted)), None)
-    if matching is None:
-        raise CommlensError(
-            f"{program} is linked to {wanted}, but {libraries[0].path} was built for "
-            f"{libraries[0].mpi}: build it for the program's MPI (cmake -S src/profile "
-            "-B build/profile -DMPI_C_COMPILER=MPICC) and name it in COMMLENS_PROFILE_LIBRARY"
-        )
-    return matching
-
-
-def _candidates() -> list[Path]:
-    packaged = [
-        path
-        for folder in commlens.__path__
-        for path in sorted(Path(folder, "lib").rglob("libcommlens-profile*.so"))
-    ]
-    built = [
-        path
-        for place in ("build/*", "build/*/src/profile")
-        for path in _SOURCE_TREE.glob(f"{place}/{LIBRARY}")
-    ]
-    return packaged + sorted(built, key=lambda path: path.stat().st_mtime, reverse=True)
-
-
-def read_library(path: Path) -> ProfilingLibrary | None:
-    """None if the file is not a profiling library."""
-    try:
-        mark = _MARK.search(path.read_bytes())
-    except OSError:
-        return None
-    return ProfilingLibrary(path.resolve(), mark[1].decode().strip()) if mark else None
+    return "MPICH" if _MPICH.search(libraries) else ""

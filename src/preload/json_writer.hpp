@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace commlens::profile {
+namespace commlens::preload {
 
 /// Writes JSON to a file descriptor through its own buffer.
 class JsonWriter {
@@ -43,6 +43,18 @@ class JsonWriter {
   void text(std::string_view value) {
     separate();
     quote(value);
+  }
+  /// true, false or null.
+  void word(std::string_view value) {
+    separate();
+    put(value);
+  }
+  void seconds(std::uint64_t nanoseconds) {
+    number(nanoseconds / 1'000'000'000U);
+    put('.');
+    for (std::uint64_t unit = 100'000'000U; unit != 0; unit /= 10) {
+      put(static_cast<char>('0' + nanoseconds / unit % 10));
+    }
   }
   void field(std::string_view name, std::uint64_t value) {
     key(name);
@@ -84,6 +96,9 @@ class JsonWriter {
     }
     put('"');
   }
+  void put(std::string_view text) {
+    for (const char letter : text) put(letter);
+  }
   void put(char letter) {
     if (used_ == sizeof(buffer_)) flush();
     buffer_[used_++] = letter;
@@ -105,4 +120,4 @@ class JsonWriter {
   char buffer_[4096];
 };
 
-}  // namespace commlens::profile
+}  // namespace commlens::preload

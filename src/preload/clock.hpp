@@ -9,7 +9,7 @@
 #include <x86intrin.h>
 #endif
 
-namespace commlens::profile {
+namespace commlens::preload {
 
 inline std::uint64_t nanoseconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now{};
@@ -59,4 +59,4 @@ class Clock {
   std::uint64_t started_ticks_ = 0;
 };
 
-}  // namespace commlens::profile
+}  // namespace commlens::preload

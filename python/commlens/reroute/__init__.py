@@ -1,0 +1,1 @@
+"""Running a program with its collectives of GPU memory rerouted, and its record."""

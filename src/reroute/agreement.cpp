@@ -1,0 +1,189 @@
+#include "agreement.hpp"
+
+#include <atomic>
+#include <bit>
+#include <cstdlib>
+#include <new>
+
+#include "preload/memory_kind.hpp"
+
+namespace commlens::reroute {
+namespace {
+
+using preload::Memory;
+using preload::memory_of;
+using preload::MemoryKind;
+
+constexpr std::uint64_t bit_of(Reason reason) { return std::uint64_t{1} << static_cast<unsigned>(reason); }
+constexpr std::uint64_t is_large_somewhere = std::uint64_t{1} << 63U;
+
+/// Why this rank's part of a call cannot be given to NCCL: one bit for each reason.
+std::uint64_t refusals_of(const Side& side) {
+  if (side.total() == 0) return 0;
+  std::uint64_t refusals = side.layout.is_dense() ? 0 : bit_of(Reason::gaps);
+  const MemoryKind kind = memory_of(side.span().begin).kind;
+  if (kind == MemoryKind::host || kind == MemoryKind::pinned) refusals |= bit_of(Reason::host_memory);
+  if (kind == MemoryKind::managed) refusals |= bit_of(Reason::managed_memory);
+  return refusals;
+}
+
+/// The GPU on which the rank has its data, or would have it.
+int device_of(const Operands& operands) {
+  const Side& side = operands.send.total() != 0 ? operands.send : operands.receive;
+  return side.total() != 0 ? memory_of(side.span().begin).device : Device::current();
+}
+
+/// The communicator of the thread's last call: MPI takes longer to look it up. Any deletion ends it.
+struct Last {
+  MPI_Comm communicator;
+  CommunicatorState* state;
+  std::uint64_t deletions;
+};
+constinit thread_local Last last __attribute__((tls_model("initial-exec"))) = {};
+std::atomic<std::uint64_t> deletions = 1;
+
+int delete_state(MPI_Comm /*communicator*/, int /*keyval*/, void* state, void* /*extra*/) {
+  ++deletions;
+  static_cast<CommunicatorState*>(state)->~CommunicatorState();
+  std::free(state);
+  return MPI_SUCCESS;
+}
+
+/// A new communicator agrees anew.
+int copy_nothing(MPI_Comm /*communicator*/, int /*keyval*/, void* /*extra*/, void* /*value*/, void* /*copy*/,
+                 int* is_copied) {
+  *is_copied = 0;
+  return MPI_SUCCESS;
+}
+
+int keyval() {
+  static std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  static std::atomic<int> made = MPI_KEYVAL_INVALID;
+  if (made.load(std::memory_order_acquire) == MPI_KEYVAL_INVALID) {
+    const ScopedLock locked(lock);
+    int number = MPI_KEYVAL_INVALID;
+    if (made == MPI_KEYVAL_INVALID) {
+      reroute.mpi.comm_create_keyval(copy_nothing, delete_state, &number, nullptr);
+      made = number;
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+Reason sign(const Arguments& arguments, std::uint64_t bytes, Signature& signature) {
+  const Function base = base_of(arguments.function);
+  if (is_reduction(base)) {
+    signature.reduction = reduction_of(arguments.op);
+    signature.type = ccl_type_of(arguments.datatype);
+  }
+  const bool is_exchange = base == Function::alltoall || base == Function::alltoallv;
+  signature.has_size = base != Function::alltoallv;
+  const auto magnitude = static_cast<std::uint64_t>(signature.has_size ? std::bit_width(bytes) : 0);
+  const auto root = static_cast<std::uint64_t>(has_root(base) ? arguments.root : 0);
+  signature.key = 1 + static_cast<std::uint64_t>(base) + (static_cast<std::uint64_t>(signature.type) << 8U) +
+                  (static_cast<std::uint64_t>(signature.reduction) << 12U) + (magnitude << 16U) + (root << 32U);
+  if (is_reduction(base) && signature.reduction == Reduction::none) return Reason::operation;
+  if (is_reduction(base) && signature.type == CclType::none) return Reason::type;
+  return is_exchange && is_in_place(arguments.sendbuf) ? Reason::in_place : Reason::none;
+}
+
+CommunicatorState::CommunicatorState(MPI_Comm communicator) {
+  int is_inter = 0;
+  reroute.mpi.comm_test_inter(communicator, &is_inter);
+  is_inter_ = is_inter != 0;
+  reroute.mpi.comm_rank(communicator, &rank_);
+  reroute.mpi.comm_size(communicator, &ranks_);
+}
+
+CommunicatorState::~CommunicatorState() {
+  if (ccl_ != nullptr) ccl_->release();
+  std::free(agreements_);
+}
+
+CommunicatorState* CommunicatorState::of(MPI_Comm communicator) {
+  const std::uint64_t now = deletions.load(std::memory_order_relaxed);
+  if (last.communicator == communicator && last.deletions == now) return last.state;
+  void* known = nullptr;
+  int is_set = 0;
+  if (reroute.mpi.comm_get_attr(communicator, keyval(), static_cast<void*>(&known), &is_set) != MPI_SUCCESS)
+    return nullptr;
+  CommunicatorState* state = is_set != 0 ? static_cast<CommunicatorState*>(known) : make(communicator);
+  if (state != nullptr) last = {communicator, state, now};
+  return state;
+}
+
+CommunicatorState* CommunicatorState::make(MPI_Comm communicator) {
+  void* memory = std::malloc(sizeof(CommunicatorState));
+  if (memory == nullptr) std::abort();
+  auto* state = new (memory) CommunicatorState(communicator);
+  if (reroute.mpi.comm_set_attr(communicator, keyval(), state) == MPI_SUCCESS) return state;
+  std::free(memory);
+  return nullptr;
+}
+
+Agreement* CommunicatorState::find(std::uint64_t key) {
+  for (std::size_t probe = 0; probe < capacity_; ++probe) {
+    Agreement& agreement = agreements_[(key * 0x9E3779B97F4A7C15U + probe) & (capacity_ - 1)];
+    if (agreement.key == key) return &agreement;
+    if (agreement.key == 0) return nullptr;
+  }
+  return nullptr;
+}
+
+Agreement* CommunicatorState::add(const Agreement& agreement) {
+  if (2 * used_ >= capacity_) {
+    const std::size_t before = capacity_;
+    Agreement* old = agreements_;
+    capacity_ = capacity_ == 0 ? 8 : 2 * capacity_;
+    agreements_ = static_cast<Agreement*>(std::calloc(capacity_, sizeof(Agreement)));
+    if (agreements_ == nullptr) std::abort();
+    used_ = 0;
+    for (std::size_t index = 0; index < before; ++index) {
+      if (old[index].key != 0) add(old[index]);
+    }
+    std::free(old);
+  }
+  ++used_;
+  std::size_t slot = agreement.key * 0x9E3779B97F4A7C15U;
+  while (agreements_[slot & (capacity_ - 1)].key != 0) ++slot;
+  agreements_[slot & (capacity_ - 1)] = agreement;
+  return &agreements_[slot & (capacity_ - 1)];
+}
+
+Reason CommunicatorState::refusal(const Signature& signature, const Arguments& arguments) {
+  const Operands operands = operands_of(arguments, rank_, ranks_);
+  std::uint64_t own = preload::find_driver() ? 0 : bit_of(Reason::host_memory);
+  own |= refusals_of(operands.send) | refusals_of(operands.receive);
+  if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
+  if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
+  std::uint64_t all = 0;
+  if (reroute.mpi.allreduce(&own, &all, 1, reroute.mpi.uint64, reroute.mpi.bit_or, arguments.comm) != MPI_SUCCESS) {
+    return Reason::not_agreed;  // MPI's own call will say why
+  }
+  if (!signature.has_size && (all & is_large_somewhere) == 0) return Reason::small;
+  all &= ~is_large_somewhere;
+  if (all != 0) return static_cast<Reason>(std::countr_zero(all));
+  if (reroute.settings.dry_run || ccl_ != nullptr || no_ccl_ != Reason::none) return no_ccl_;
+  const CclCommunicator::Made made = CclCommunicator::make(arguments.comm, Device::of(device_of(operands)));
+  ccl_ = made.communicator;
+  no_ccl_ = made.refused;
+  return no_ccl_;
+}
+
+bool CommunicatorState::has_agreed(Agreement* agreement, const Signature& signature) {
+  if (agreement == nullptr) return false;
+  if (signature.has_size || agreement->refused != Reason::small) return true;
+  return !std::has_single_bit(++agreement->calls);
+}
+
+Agreement* CommunicatorState::agree(const Signature& signature, const Arguments& arguments) {
+  const Reason refused = refusal(signature, arguments);
+  Agreement* before = find(signature.key);
+  if (before == nullptr) return add({signature.key, refused, 1, false, 0, 0});
+  before->refused = refused;
+  return before;
+}
+
+}  // namespace commlens::reroute

@@ -1,0 +1,231 @@
+#include "gpu.hpp"
+
+#include <dlfcn.h>
+
+#include <bit>
+
+#include "reroute.hpp"
+#include "symbols.hpp"
+
+namespace commlens::reroute {
+namespace {
+
+// The same numbers in CUDA and HIP.
+constexpr unsigned non_blocking = 1;    // a stream that does not wait for the legacy default stream by itself
+constexpr unsigned without_timing = 2;  // an event
+constexpr unsigned portable = 1;        // pinned memory of all contexts
+constexpr int not_ready = 600;
+constexpr int hip_copy_default = 4;
+constexpr int max_devices = 16;
+
+/// The functions, which return 0 for success.
+struct Api {
+  bool is_hip;
+  int (*stream_create)(Stream*, unsigned);
+  int (*stream_synchronize)(Stream);
+  int (*stream_wait_event)(Stream, Event, unsigned);
+  int (*event_create)(Event*, unsigned);
+  int (*event_record)(Event, Stream);
+  int (*event_query)(Event);
+  int (*mem_alloc)(void**, std::size_t);
+  int (*host_alloc)(void**, std::size_t, unsigned);
+  int (*get_uuid)(void*, int);
+  // CUDA
+  int (*copy)(void*, const void*, std::size_t, Stream);
+  int (*get_context)(void**);
+  int (*set_context)(void*);
+  int (*device_of_context)(int*);
+  int (*retain_context)(void**, int);
+  // HIP
+  int (*hip_copy)(void*, const void*, std::size_t, int, Stream);
+  int (*get_device)(int*);
+  int (*set_device)(int);
+};
+Api api;
+std::atomic<bool> is_api_found = false;
+
+bool find_cuda() {
+  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  return library != nullptr && find_symbol(library, api.stream_create, "cuStreamCreate") &&
+         find_symbol(library, api.stream_synchronize, "cuStreamSynchronize") &&
+         find_symbol(library, api.stream_wait_event, "cuStreamWaitEvent") &&
+         find_symbol(library, api.event_create, "cuEventCreate") &&
+         find_symbol(library, api.event_record, "cuEventRecord") &&
+         find_symbol(library, api.event_query, "cuEventQuery") &&
+         find_symbol(library, api.mem_alloc, "cuMemAlloc_v2") &&
+         find_symbol(library, api.host_alloc, "cuMemHostAlloc") &&
+         find_symbol(library, api.get_uuid, "cuDeviceGetUuid") && find_symbol(library, api.copy, "cuMemcpyAsync") &&
+         find_symbol(library, api.get_context, "cuCtxGetCurrent") &&
+         find_symbol(library, api.set_context, "cuCtxSetCurrent") &&
+         find_symbol(library, api.device_of_context, "cuCtxGetDevice") &&
+         find_symbol(library, api.retain_context, "cuDevicePrimaryCtxRetain");
+}
+
+bool find_hip() {
+  void* library = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) library = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
+  api.is_hip = true;
+  return library != nullptr && find_symbol(library, api.stream_create, "hipStreamCreateWithFlags") &&
+         find_symbol(library, api.stream_synchronize, "hipStreamSynchronize") &&
+         find_symbol(library, api.stream_wait_event, "hipStreamWaitEvent") &&
+         find_symbol(library, api.event_create, "hipEventCreateWithFlags") &&
+         find_symbol(library, api.event_record, "hipEventRecord") &&
+         find_symbol(library, api.event_query, "hipEventQuery") && find_symbol(library, api.mem_alloc, "hipMalloc") &&
+         find_symbol(library, api.host_alloc, "hipHostMalloc") &&
+         find_symbol(library, api.get_uuid, "hipDeviceGetUuid") &&
+         find_symbol(library, api.hip_copy, "hipMemcpyAsync") && find_symbol(library, api.get_device, "hipGetDevice") &&
+         find_symbol(library, api.set_device, "hipSetDevice");
+}
+
+bool find_api() {
+  if (!is_api_found) is_api_found = find_cuda() || find_hip();
+  return is_api_found;
+}
+
+std::atomic_flag devices_lock = ATOMIC_FLAG_INIT;
+Device devices[max_devices];
+
+/// The thread's context, if it is of that GPU, else the one that CUDA's runtime uses.
+void* context_of(int device) {
+  void* context = nullptr;
+  int current = -1;
+  if (api.get_context(&context) == 0 && context != nullptr && api.device_of_context(&current) == 0 &&
+      current == device) {
+    return context;
+  }
+  return api.retain_context(&context, device) == 0 ? context : nullptr;
+}
+
+}  // namespace
+
+OnDevice::OnDevice(const Device& device) {
+  if (api.is_hip) {
+    api.get_device(&device_before_);
+    is_changed_ = device_before_ != device.number_;
+    if (is_changed_) api.set_device(device.number_);
+  } else {
+    api.get_context(&context_before_);
+    is_changed_ = context_before_ != device.context_;
+    if (is_changed_) api.set_context(device.context_);
+  }
+}
+
+OnDevice::~OnDevice() {
+  if (!is_changed_) return;
+  if (api.is_hip) {
+    api.set_device(device_before_);
+  } else {
+    api.set_context(context_before_);
+  }
+}
+
+int Device::current() {
+  const ScopedLock lock(devices_lock);
+  int number = -1;
+  void* context = nullptr;
+  if (!find_api()) return -1;
+  if (api.is_hip) return api.get_device(&number) == 0 ? number : -1;
+  const bool has_context = api.get_context(&context) == 0 && context != nullptr;
+  return has_context && api.device_of_context(&number) == 0 ? number : -1;
+}
+
+Device* Device::of(int number) {
+  if (number < 0 || number >= max_devices) return nullptr;
+  const ScopedLock lock(devices_lock);
+  if (!find_api()) return nullptr;
+  Device& device = devices[number];
+  if (device.number_ == number) return &device;
+  if (!api.is_hip) {
+    device.context_ = context_of(number);
+    if (device.context_ == nullptr) return nullptr;
+  }
+  device.number_ = number;
+  const OnDevice current(device);
+  device.copy_stream_ = make_stream();
+  const bool has_event = api.event_create(&device.default_stream_event_, without_timing) == 0;
+  if (device.copy_stream_ != nullptr && has_event) return &device;
+  device.number_ = -1;
+  return nullptr;
+}
+
+std::uint64_t Device::identity() const {
+  unsigned char uuid[16] = {};
+  if (api.get_uuid(uuid, number_) != 0) return 0;
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  for (const unsigned char byte : uuid) hash = (hash ^ byte) * 1099511628211U;
+  return hash;
+}
+
+Stream Device::make_stream() {
+  Stream stream = nullptr;
+  return api.stream_create(&stream, non_blocking) == 0 ? stream : nullptr;
+}
+
+bool Device::wait_for_default_stream(Stream stream) {
+  const ScopedLock lock(lock_);
+  return api.event_record(default_stream_event_, nullptr) == 0 &&
+         api.stream_wait_event(stream, default_stream_event_, 0) == 0;
+}
+
+bool Device::enqueue_copy(Stream stream, void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return true;
+  if (api.is_hip) return api.hip_copy(to, from, bytes, hip_copy_default, stream) == 0;
+  return api.copy(to, from, bytes, stream) == 0;
+}
+
+bool Device::copy(void* to, const void* from, std::size_t bytes) {
+  return wait_for_default_stream(copy_stream_) && enqueue_copy(copy_stream_, to, from, bytes) &&
+         api.stream_synchronize(copy_stream_) == 0;
+}
+
+Event Device::take_event() {
+  const ScopedLock lock(lock_);
+  if (event_count_ > 0) return events_[--event_count_];
+  Event event = nullptr;
+  return api.event_create(&event, without_timing) == 0 ? event : nullptr;
+}
+
+void Device::give_back(Event event) {
+  const ScopedLock lock(lock_);
+  if (event_count_ < max_events) events_[event_count_++] = event;
+}
+
+bool Device::record(Event event, Stream stream) { return api.event_record(event, stream) == 0; }
+
+Device::State Device::state_of(Event event) {
+  const int answer = api.event_query(event);
+  return answer == 0 ? State::done : answer == not_ready ? State::running : State::failed;
+}
+
+void* BufferPool::take(std::size_t bytes) {
+  const ScopedLock lock(lock_);
+  Slot* best = nullptr;
+  Slot* empty = nullptr;
+  for (Slot& slot : slots_) {
+    if (slot.memory == nullptr) {
+      if (empty == nullptr) empty = &slot;
+    } else if (!slot.is_used && slot.bytes >= bytes && (best == nullptr || slot.bytes < best->bytes)) {
+      best = &slot;
+    }
+  }
+  if (best == nullptr && empty != nullptr) {
+    const std::size_t rounded = std::bit_ceil(bytes);  // so that few sizes serve all
+    void* memory = nullptr;
+    const int failed = is_pinned_ ? api.host_alloc(&memory, rounded, portable) : api.mem_alloc(&memory, rounded);
+    if (failed != 0 || memory == nullptr) return nullptr;
+    *empty = {memory, rounded, false};
+    best = empty;
+  }
+  if (best == nullptr) return nullptr;
+  best->is_used = true;
+  return best->memory;
+}
+
+void BufferPool::give_back(const void* memory) {
+  const ScopedLock lock(lock_);
+  for (Slot& slot : slots_) {
+    if (slot.memory == memory && memory != nullptr) slot.is_used = false;
+  }
+}
+
+}  // namespace commlens::reroute

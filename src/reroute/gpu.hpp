@@ -1,0 +1,92 @@
+// What the library does on GPUs, through CUDA's driver or HIP's runtime, whichever the program has
+// loaded. CUDA's runtime is not used: a program may be linked to a static one.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace commlens::reroute {
+
+using Stream = void*;
+using Event = void*;
+
+/// Memory that is allocated once, and freed when the process ends: freeing it would wait for all
+/// work of the GPU, among it what waits for other ranks.
+class BufferPool {
+ public:
+  explicit constexpr BufferPool(bool is_pinned) : is_pinned_(is_pinned) {}
+  /// Null: there is no memory left.
+  void* take(std::size_t bytes);
+  void give_back(const void* memory);
+
+ private:
+  struct Slot {
+    void* memory;
+    std::size_t bytes;
+    bool is_used;
+  };
+  static constexpr int max_slots = 128;
+
+  bool is_pinned_;
+  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
+  Slot slots_[max_slots] = {};
+};
+
+/// A GPU that this process uses.
+class Device {
+ public:
+  /// Of the number; null: it cannot be used. The context that the thread uses is taken if it is of that GPU.
+  static Device* of(int number);
+
+  /// The number of the thread's current one; -1: it has none.
+  static int current();
+
+  [[nodiscard]] int number() const { return number_; }
+  /// Tells this GPU from all others, on all hosts.
+  [[nodiscard]] std::uint64_t identity() const;
+
+  /// Copies between any kinds of memory, after what the legacy default stream has been given before, and waits.
+  bool copy(void* to, const void* from, std::size_t bytes);
+  /// The same on a stream of the caller, without waiting.
+  static bool enqueue_copy(Stream stream, void* to, const void* from, std::size_t bytes);
+  /// Lets the stream wait for what the legacy default stream has been given before.
+  bool wait_for_default_stream(Stream stream);
+
+  static Stream make_stream();
+  Event take_event();
+  void give_back(Event event);
+  static bool record(Event event, Stream stream);
+  enum class State : std::uint8_t { running, done, failed };
+  static State state_of(Event event);
+
+  BufferPool memory{false};
+  BufferPool pinned{true};
+
+ private:
+  friend class OnDevice;
+  static constexpr int max_events = 64;
+
+  void* context_ = nullptr;  // of CUDA
+  int number_ = -1;
+  Stream copy_stream_ = nullptr;
+  Event default_stream_event_ = nullptr;
+  std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
+  Event events_[max_events] = {};
+  int event_count_ = 0;
+};
+
+/// Makes the GPU the thread's current one, as long as this exists.
+class OnDevice {
+ public:
+  explicit OnDevice(const Device& device);
+  ~OnDevice();
+  OnDevice(OnDevice&&) = delete;
+
+ private:
+  void* context_before_ = nullptr;
+  int device_before_ = 0;
+  bool is_changed_ = false;
+};
+
+}  // namespace commlens::reroute

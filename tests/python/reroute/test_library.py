@@ -1,0 +1,247 @@
+"""The preloaded library of `commlens reroute`: results, agreement, requests, failures, endings."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from profile_helpers import ROOT
+from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
+
+KINDS = ("device", "deviating", "host", "pinned", "managed")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_results_are_those_of_mpi(reroute: Reroute, ranks: int) -> None:  # noqa: F811
+    """Functions, types, operations, MPI_IN_PLACE, roots, counts and communicators."""
+    # Ranks of MPICH never give a processor to each other.
+    few = ["few"] if reroute.mpi.name == "mpich" and ranks > 2 else []
+    run = reroute.run(reroute.compile("conformance.cpp"), "device", *few, ranks=ranks)
+    assert run.status == 0, run.error
+    assert run.output.count("conforms") == len(run.ranks) == ranks
+    for rank in run.ranks:
+        assert rank["disabled"] is None and rank["finalized"] and rank["library"] == "NCCL 2.28.3"
+        names = [function["function"] for function in rank["functions"]]
+        assert len(names) == 11
+        for function in rank["functions"]:
+            passed_on = function["measured_calls"] + sum(function["fell_back"].values())
+            assert function["rerouted_calls"] > function["measured_calls"] > 0
+            assert function["calls"] == function["rerouted_calls"] + passed_on
+            assert function["bytes"] > function["rerouted_bytes"] > 0
+    lacking = {"fewer than 1 bytes", "MPI_IN_PLACE that NCCL lacks"}
+    if not few:
+        lacking.add("type that NCCL lacks")
+    functions = [function for rank in run.ranks for function in rank["functions"]]
+    assert {name for function in functions for name in function["fell_back"]} == lacking
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", ["TO=staged", "VERIFY=1", "DRY_RUN=1", ""])
+def test_results_are_right_in_every_mode(reroute: Reroute, kind: str, mode: str) -> None:  # noqa: F811
+    name, _, value = mode.partition("=")
+    variables = {f"COMMLENS_REROUTE_{name}": value} if mode else {}
+    run = reroute.run(reroute.compile("conformance.cpp"), kind, "few", **variables)
+    assert run.status == 0, run.error
+    assert run.output.count("conforms") == 3
+    is_on_gpu = kind in ("device", "deviating")
+    assert (run.total("rerouted_calls") > 0) == is_on_gpu
+    assert (run.total("local_copies") > 0) == (kind == "deviating" and mode in ("", "VERIFY=1"))
+    if mode == "DRY_RUN=1":
+        assert run.total("rerouted_s") == 0
+        assert (run.total("mpi_estimate_s") > 0) == is_on_gpu
+    if mode == "" and kind == "managed":
+        assert all(reasons["managed memory"] > 0 for reasons in run.reasons("MPI_Bcast"))
+    if mode == "" and kind in ("host", "pinned"):
+        assert all(reasons["host memory"] > 0 for reasons in run.reasons("MPI_Bcast"))
+
+
+@pytest.mark.parametrize("to", ["ccl", "staged"])
+def test_results_are_right_with_hip(reroute: Reroute, to: str) -> None:  # noqa: F811
+    program = reroute.compile("conformance.cpp", gpu="libamdhip64.so.6", name="with-hip")
+    run = reroute.run(program, "deviating", "few", ranks=2, COMMLENS_REROUTE_TO=to)
+    assert run.status == 0, run.error
+    assert run.total("rerouted_calls") > 0
+
+
+def test_a_difference_ends_the_run(reroute: Reroute) -> None:  # noqa: F811
+    program = reroute.compile("conformance.cpp")
+    run = reroute.run(program, ranks=2, COMMLENS_REROUTE_VERIFY="1", FAKE_NCCL_WRONG="1")
+    assert run.status == 1
+    (found,) = re.findall("commlens reroute: (.*)", run.error)
+    assert re.fullmatch(
+        r"--verify: MPI_Allreduce, call 2, rank 1, element 2: \d+ by MPI, \d+ rerouted", found
+    )
+    (rank,) = (rank for rank in run.ranks if rank["rank"] == 1)
+    (difference,) = rank["differences"]
+    assert difference["function"] == "MPI_Allreduce"
+    assert (difference["call"], difference["element"]) == (2, 2)
+    assert difference["expected"] != difference["found"]
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize(
+    "name",
+    ["progress", "threads", "keyvals", "requests", "default-stream", "errors", "never", "mixed"],
+)
+def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:  # noqa: F811
+    # Without these, a large message and an accumulation need nothing of the other rank.
+    copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_osc": "pt2pt"}
+    program = reroute.compile("scenarios.cpp")
+    run = reroute.run(program, name, ranks=ranks, **(copies if name == "progress" else {}))
+    assert run.status == 0, run.error
+    assert run.output.count("good") == len(run.ranks) == ranks
+    assert "commlens reroute" not in run.error
+    rerouted = run.total("rerouted_calls")
+    assert (rerouted == 0) == (name in ("never", "mixed"))
+
+
+def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:  # noqa: F811
+    for to, before in (("ccl", 6), ("staged", 0)):
+        run = reroute.run(reroute.compile("scenarios.cpp"), "requests", COMMLENS_REROUTE_TO=to)
+        assert run.status == 0, run.error
+        for rank in run.ranks:
+            (calls,) = (f for f in rank["functions"] if f["function"] == "MPI_Iallreduce")
+            assert calls["calls"] == 19
+            assert calls["rerouted_calls"] == 19 - before
+            assert calls["fell_back"].get("no blocking call has agreed", 0) == before
+            assert calls["rerouted_s"] == calls["mpi_estimate_s"] > 0
+
+
+def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("scenarios.cpp"), "never")
+    for reasons in run.reasons("MPI_Allreduce"):
+        assert reasons == {"operation that NCCL lacks": 6, "inter-communicator": 3}
+    run = reroute.run(reroute.compile("scenarios.cpp"), "plain", FAKE_GPU_SHARED="1")
+    assert run.reasons("MPI_Allreduce") == [{"several ranks on one GPU": 2}] * 3
+    run = reroute.run(reroute.compile("scenarios.cpp"), "plain", least="8001")
+    assert run.reasons("MPI_Allreduce") == [{"fewer than 8001 bytes": 2}] * 3
+    run = reroute.run(
+        reroute.compile("scenarios.cpp"), "plain", COMMLENS_REROUTE_FUNCTIONS="bcast,reduce"
+    )
+    assert run.reasons("MPI_Allreduce") == [{"not in --functions": 2}] * 3
+
+
+@pytest.mark.parametrize("to", ["ccl", "staged"])
+def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:  # noqa: F811
+    program = reroute.compile("scenarios.cpp")
+    chosen = {"COMMLENS_REROUTE_TO": to, "COMMLENS_REROUTE_FUNCTIONS": "allreduce,p2p"}
+    run = reroute.run(program, "messages", ranks=2, **chosen)
+    assert run.status == 0, run.error
+    assert run.total("rerouted_calls") == {"ccl": 0, "staged": 4}[to]
+    if to == "ccl":
+        reason = {"message, which goes --to staged alone": 3}
+        assert run.reasons("MPI_Recv") == [reason]
+    run = reroute.run(program, "messages", ranks=2, COMMLENS_REROUTE_TO=to)
+    assert [rank["functions"] for rank in run.ranks] == [[], []]
+
+
+def test_each_reason_is_listed() -> None:
+    lines = (ROOT / "src/reroute/reasons.txt").read_text().splitlines()
+    reasons = [line.split(": ", 1) for line in lines if not line.startswith("#")]
+    assert all(len(reason) == 2 for reason in reasons)
+    assert len({phrase for _, phrase in reasons}) == len(reasons)
+
+
+@pytest.mark.parametrize("failure", ["id:0", "init:0", "init:1", "init:2"])
+def test_nccl_that_cannot_be_initialized_is_agreed_on(
+    reroute: Reroute,  # noqa: F811
+    failure: str,
+) -> None:
+    run = reroute.run(reroute.compile("scenarios.cpp"), "plain", FAKE_NCCL_FAIL=failure)
+    assert run.reasons("MPI_Allreduce") == [{"NCCL could not be initialized": 2}] * 3
+
+
+@pytest.mark.parametrize(
+    "failure", [f"{what}:{rank}" for what in ("call", "run") for rank in (0, 2)]
+)
+def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: str) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 3
+    for rank in range(3):
+        assert f"commlens reroute: rank {rank}: MPI_Allreduce: " in run.error
+
+
+def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("scenarios.cpp"), "growth", ranks=2)
+    assert run.status == 0, run.error
+    assert run.total("rerouted_calls") == 2 * 10_000 * 2
+    assert len(list(Path("reroute.out/nccl").glob("*.is.*"))) == 2  # one communicator of NCCL
+
+
+@pytest.mark.parametrize("source", ["rerouted.f90", "rerouted08.f90"])
+def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile(source), ranks=2)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 2
+    for rank in run.ranks:
+        calls = {each["function"]: each for each in rank["functions"]}
+        assert calls["MPI_Allreduce"]["rerouted_calls"] > 0
+        assert calls["MPI_Iallreduce"]["calls"] == 3
+        assert (
+            calls["MPI_Iallreduce"]["rerouted_calls"]
+            == {"rerouted.f90": 1, "rerouted08.f90": 3}[source]
+        )
+
+
+def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:  # noqa: F811
+    program = reroute.compile("scenarios.cpp")
+    run = reroute.run(program, "unfinalized", ranks=1)
+    alone = reroute.alone(program, "unfinalized", ranks=1)
+    assert run.status == alone.status
+    assert run.output == alone.output == "good\n"
+    (rank,) = run.ranks
+    assert not rank["finalized"]
+    assert run.total("rerouted_calls") == 1
+
+
+def test_without_a_gpu_a_program_runs_as_before(reroute: Reroute) -> None:  # noqa: F811
+    program = reroute.compile("plain.cpp", gpu="")
+    run, alone = reroute.run(program), reroute.alone(program)
+    assert (run.status, run.output) == (alone.status, alone.output)
+    for rank in run.ranks:
+        assert rank["disabled"] == "the program has loaded neither CUDA nor HIP"
+        assert rank["library"] is None
+    assert run.reasons("MPI_Allreduce") == [{"host memory": 3}] * 3
+
+
+def test_without_nccl_a_program_runs_as_before(reroute: Reroute) -> None:  # noqa: F811
+    program = reroute.compile("scenarios.cpp")
+    for variables, says in (
+        ({"COMMLENS_REROUTE_NCCL": "/nowhere/libnccl.so"}, "/nowhere/libnccl.so cannot be loaded"),
+        ({"COMMLENS_REROUTE_NCCL": "libc.so.6"}, "libc.so.6 is no NCCL"),
+        ({"FAKE_NCCL_VERSION": "2604"}, "is too old (NCCL 2.6.4)"),
+        ({"COMMLENS_PROFILE_OUT": "out"}, "the program runs under commlens profile"),
+    ):
+        run = reroute.run(program, "plain", **variables)
+        assert (run.status, run.output, run.total("rerouted_calls")) == (0, "good\n" * 3, 0)
+        assert run.error == ""
+        assert all(says in rank["disabled"] for rank in run.ranks)
+
+
+def test_a_program_with_its_own_nccl_is_left_alone(reroute: Reroute) -> None:  # noqa: F811
+    own = f"-Wl,--no-as-needed,-l:libnccl.so.2,-rpath,{reroute.fakes}"
+    program = reroute.compile("scenarios.cpp", f"-L{reroute.fakes}", own, name="own")
+    run = reroute.run(program, "plain")
+    assert (run.status, run.output) == (0, "good\n" * 3)
+    assert {rank["disabled"] for rank in run.ranks} == {"the program uses libnccl.so.2 itself"}
+    assert run.reasons("MPI_Allreduce") == [{"no NCCL": 2}] * 3
+
+
+def test_a_static_program_runs_as_before(reroute: Reroute, tmp_path: Path) -> None:  # noqa: F811
+    source = tmp_path / "static.c"
+    source.write_text('#include <stdio.h>\nint main(void) { puts("alone"); return 7; }\n')
+    program = tmp_path / "static"
+    subprocess.run(["cc", "-static", "-o", program, source], check=True)
+    run = reroute.run(program, ranks=1)
+    assert run.status == reroute.alone(program, ranks=1).status
+    assert run.output.startswith("alone\n")
+    assert run.ranks == []
+
+
+def test_nothing_is_done_without_a_folder(reroute: Reroute) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("scenarios.cpp"), "plain", COMMLENS_REROUTE_DIR="")
+    assert (run.status, run.output, run.error, run.ranks) == (0, "good\n" * 3, "", [])

@@ -1,0 +1,119 @@
+"""Runs programs with libcommlens-reroute.so, with each MPI that is installed, on a fake GPU and a
+fake NCCL (tests/reroute)."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commlens.jobs.preload.library import REROUTE
+from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for
+
+SOURCES = ROOT / "tests" / "reroute"
+_TIME_LIMIT_S = 300
+
+
+@dataclass(frozen=True)
+class Ran:
+    status: int
+    output: str
+    error: str
+    ranks: list[dict[str, Any]]  # what they wrote
+
+    def total(self, field: str) -> int:
+        """Over the functions and ranks."""
+        return sum(function[field] for rank in self.ranks for function in rank["functions"])
+
+    def reasons(self, function: str) -> list[dict[str, int]]:
+        """Why calls were passed on, by rank."""
+        return [
+            entry["fell_back"]
+            for rank in self.ranks
+            for entry in rank["functions"]
+            if entry["function"] == function
+        ]
+
+
+@dataclass(frozen=True)
+class Reroute:
+    """The library for an MPI."""
+
+    mpi: Mpi
+    library: Path
+    fakes: Path
+
+    def compile(
+        self, source: str, *options: str, gpu: str = "libcuda.so.1", name: str = ""
+    ) -> Path:
+        """`gpu`: the fake of a GPU's library; empty: none."""
+        libraries = [f"-L{self.fakes}", f"-l:{gpu}", f"-Wl,-rpath,{self.fakes}"]
+        language = [] if source.endswith("f90") else ["-std=c++20", "-O1", "-DOMPI_SKIP_MPICXX"]
+        flags = [*language, *options, *(libraries if gpu else []), "-pthread"]
+        return self.mpi.compile(str(SOURCES / source), *flags, name=name)
+
+    def run(self, *words: object, ranks: int = 3, least: str = "1", **variables: str) -> Ran:
+        """In the working directory, with the variables of the library and of the fakes."""
+        out = Path("reroute.out").resolve()
+        shutil.rmtree(out, ignore_errors=True)
+        (out / "nccl").mkdir(parents=True)
+        given = {
+            "LD_PRELOAD": str(self.library),
+            "COMMLENS_REROUTE_DIR": str(out),
+            "COMMLENS_REROUTE_NCCL": str(self.fakes / "libnccl.so.2"),
+            "COMMLENS_REROUTE_MIN_BYTES": least,
+            "FAKE_NCCL_DIR": str(out / "nccl"),
+            **variables,
+        }
+        setting = ["env", *(f"{name}={value}" for name, value in given.items() if value)]
+        return self._start([*setting, *map(str, words)], ranks, out)
+
+    def alone(self, *words: object, ranks: int = 3) -> Ran:
+        return self._start(list(map(str, words)), ranks, Path("nothing"))
+
+    def _start(self, words: list[str], ranks: int, out: Path) -> Ran:
+        answer = subprocess.run(
+            self.mpi.command(*words, ranks=ranks),
+            capture_output=True,
+            text=True,
+            env={**ENVIRONMENT, **self.mpi.environment()},
+            timeout=_TIME_LIMIT_S,
+        )
+        written = [json.loads(path.read_text()) for path in out.glob("rank-*.json")]
+        written.sort(key=lambda rank: int(rank["rank"]))
+        return Ran(answer.returncode, answer.stdout, answer.stderr, written)
+
+
+@pytest.fixture(scope="session")
+def reroute(mpi: Mpi, shared_folder: Path) -> Reroute:
+    fakes = _once(shared_folder / "reroute-fakes", _build_fakes)
+    return Reroute(mpi, built_for(REROUTE, mpi.family, shared_folder, mpi.compiler), fakes)
+
+
+def _once(folder: Path, build: Callable[[Path], None]) -> Path:
+    """The folder, in which the first process that comes has built something."""
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "built").exists():
+            build(folder)
+            (folder / "built").touch()
+    return folder
+
+
+def _build_fakes(folder: Path) -> None:
+    common = ["c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-pthread"]
+    for source, names in (
+        ("fake_gpu.cpp", ("libcuda.so.1", "libamdhip64.so.6")),
+        ("fake_nccl.cpp", ("libnccl.so.2",)),
+    ):
+        for name in names:
+            output = [f"-Wl,-soname,{name}", "-o", str(folder / name)]
+            subprocess.run([*common, *output, str(SOURCES / source)], check=True)

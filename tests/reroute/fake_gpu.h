@@ -1,0 +1,24 @@
+/* The part of CUDA's driver that the tests call, and what only the fake of it has. */
+#pragma once
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+int cuMemAlloc_v2(void** pointer, size_t bytes);
+int cuMemAllocManaged(void** pointer, size_t bytes, unsigned flags);
+int cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags);
+int cuMemFree_v2(void* pointer);
+int cuStreamSynchronize(void* stream);
+int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer);
+
+/* Makes the GPU the thread's current one. */
+void fake_gpu_use(int number);
+/* Runs on the stream, null: the legacy default stream, after what it has been given before. */
+void fake_gpu_enqueue(void* stream, void (*run)(void*), void* argument);
+
+#ifdef __cplusplus
+}
+#endif

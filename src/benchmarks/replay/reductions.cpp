@@ -9,7 +9,7 @@ namespace commlens::replay {
 namespace {
 
 /// Each rank gives one of so many values, and the next rank the next one.
-constexpr std::uint64_t values = 3;
+constexpr std::uint64_t distinct_values = 3;
 
 /// A product of ones and a single two: it fits into a byte.
 constexpr std::uint64_t most_factors = 64;
@@ -65,7 +65,7 @@ std::int64_t ExactReduction::value_of(std::size_t index, std::int64_t rank, std:
   if (operation_ == Operation::product) {
     return static_cast<std::uint64_t>(rank) == (index + seed % most_factors) % most_factors ? 2 : 1;
   }
-  const auto turn = (index + seed % values + static_cast<std::uint64_t>(rank)) % values;
+  const auto turn = (index + seed % distinct_values + static_cast<std::uint64_t>(rank)) % distinct_values;
   const bool is_logical = operation_ == Operation::all || operation_ == Operation::any || operation_ == Operation::odd;
   return static_cast<std::int64_t>(is_logical ? turn / 2 : turn + 1);
 }
@@ -75,12 +75,12 @@ std::int64_t ExactReduction::value_of_all(std::size_t index, std::int64_t ranks,
     const auto factor = static_cast<std::int64_t>((index + seed % most_factors) % most_factors);
     return factor < ranks ? 2 : 1;
   }
-  // Ranks `turn`, `turn + values`, ... give the same.
+  // Ranks `turn`, `turn + distinct_values`, ... give the same.
   std::int64_t all = 0;
-  for (std::int64_t turn = 0; turn < std::min<std::int64_t>(values, ranks); ++turn) {
+  for (std::int64_t turn = 0; turn < std::min<std::int64_t>(distinct_values, ranks); ++turn) {
     const std::int64_t value = value_of(index, turn, seed);
     const std::int64_t times =
-        (ranks - turn + static_cast<std::int64_t>(values) - 1) / static_cast<std::int64_t>(values);
+        (ranks - turn + static_cast<std::int64_t>(distinct_values) - 1) / static_cast<std::int64_t>(distinct_values);
     const std::int64_t odd = times % 2;
     const bool is_first = turn == 0;
     switch (operation_) {

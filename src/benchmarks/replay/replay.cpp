@@ -30,7 +30,7 @@ constexpr Fact recorded_communication_s{"recorded_communication_s", unit::s,
                                         "mean over the ranks of the program's time in the calls of the trace"};
 constexpr Fact not_replayed_share{"not_replayed_share", unit::none,
                                   "share of recorded_communication_s in calls that are not replayed"};
-constexpr Fact calls{"calls", unit::none, "MPI calls of a replay, of all ranks"};
+constexpr Fact replayed_calls{"calls", unit::none, "MPI calls of a replay, of all ranks"};
 constexpr Fact sent_bytes{"sent_bytes", unit::bytes,
                           "bytes that the calls of all ranks send, as `commlens profile` counts them"};
 constexpr Fact unchecked_calls{
@@ -93,7 +93,7 @@ void add_facts(Run& run, const Options& options, const Executor& executor, const
   run.fact(recorded_s, options.trace().seconds);
   run.fact(recorded_communication_s, mean(options.recorded().call_s_of_rank));
   run.fact(not_replayed_share, options.not_replayed());
-  run.fact(calls, communicator.sum_of_reals(samples.last().calls));
+  run.fact(replayed_calls, communicator.sum_of_reals(samples.last().calls));
   run.fact(sent_bytes, communicator.sum_of_reals(samples.last().bytes));
   run.fact(unchecked_calls, communicator.sum_of_reals(static_cast<double>(executor.unchecked())));
 }
@@ -162,7 +162,7 @@ BENCHMARK("replay", "the MPI calls of a program, from its trace, with the time b
           .metrics = {time_s},
           .facts = {communication_s, communication_share, waiting_s, late_sender_s, late_receiver_s, late_collective_s,
                     observed_s, critical_path_s, free_communication_saves, recorded_s, recorded_communication_s,
-                    not_replayed_share, calls, sent_bytes, unchecked_calls, bytes_scale, transport_calls_share,
+                    not_replayed_share, replayed_calls, sent_bytes, unchecked_calls, bytes_scale, transport_calls_share,
                     transport_bytes_share});
 
 }  // namespace

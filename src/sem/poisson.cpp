@@ -83,22 +83,36 @@ class PoissonOf final : public Poisson<Real> {
   // NOLINTNEXTLINE(readability-non-const-parameter): kernels write the energy
   void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
              device::Stream& stream) override {
-    const PoissonCall<Real> call{.elements = elements,
-                                 .input = input,
-                                 .output = output,
-                                 .energy = energy,
-                                 .add_energy = add_energy,
-                                 .scratch = scratch_.data(),
-                                 .unknowns = unknowns_.as<std::uint32_t>(),
-                                 .maps = maps_.as<TrilinearOf<Real>>(),
-                                 .factors = factors_.as<Real>()};
+    PoissonCall<Real> call = call_of(elements, input, output);
+    call.energy = energy;
+    call.add_energy = add_energy;
+    run(call, stream);
+  }
+
+  void subtract(ElementRange elements, const Real* input, Real* vector, device::Stream& stream) override {
+    PoissonCall<Real> call = call_of(elements, input, vector);
+    call.subtract = true;
+    run(call, stream);
+  }
+
+ private:
+  PoissonCall<Real> call_of(ElementRange elements, const Real* input, Real* output) const {
+    return {.elements = elements,
+            .input = input,
+            .output = output,
+            .scratch = scratch_.data(),
+            .unknowns = unknowns_.as<std::uint32_t>(),
+            .maps = maps_.as<TrilinearOf<Real>>(),
+            .factors = factors_.as<Real>()};
+  }
+
+  void run(const PoissonCall<Real>& call, device::Stream& stream) const {
     if constexpr (device::has_gpu_backend) {
       if (stream.on_gpu()) return apply_on_gpu(gll_, call, stream);
     }
     apply_on_host(gll_, call, stream);
   }
 
- private:
   Gll gll_;
   device::Buffer scratch_;
   device::Buffer maps_;

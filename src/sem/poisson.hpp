@@ -48,6 +48,8 @@ class Poisson {
   /// with storage by element their input must be 0, and their output is not 0.
   virtual void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
                      device::Stream& stream) = 0;
+  /// Queues: vector -= A input, with unique storage, for the elements of the range.
+  virtual void subtract(ElementRange elements, const Real* input, Real* vector, device::Stream& stream) = 0;
 };
 
 /// For vectors in the context's memory. `numbering` is used with unique storage only, and need not outlive it. For

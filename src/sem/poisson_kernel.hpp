@@ -33,6 +33,7 @@ struct PoissonCall {
   ElementRange elements;
   const Real* input = nullptr;
   Real* output = nullptr;
+  bool subtract = false;     ///< from the output
   double* energy = nullptr;  ///< nullptr: nobody asks for it
   bool add_energy = false;
   void* scratch = nullptr;                  ///< of launch_sum()

@@ -150,6 +150,10 @@ class BoomerAmg final : public CoarseSolver {
   [[nodiscard]] std::string description() const override {
     return fmt::format("a V-cycle of hypre {} BoomerAMG on the host", HYPRE_RELEASE_VERSION);
   }
+  /// b and x, as far as they are copied.
+  [[nodiscard]] double traffic(double /*of_operator*/) const override {
+    return 2 * static_cast<double>(level_.length()) * sizeof(float);
+  }
 
  private:
   /// PMIS coarsening, extended+i interpolation, strength 0.25, Chebyshev relaxation.

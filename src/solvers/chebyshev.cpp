@@ -70,6 +70,28 @@ class Vectors {
   device::Buffer result_;
 };
 
+/// d = of_direction d + of_residual z, and x += d; and z = 0 where S adds to it.
+struct Update {
+  float of_direction;  ///< 0: there is no d before
+  float of_residual;
+  std::size_t clear_from;
+  bool from_zero;       ///< x is 0 before
+  const float* change;  ///< of x, besides d; nullptr: none
+  float* direction;
+  float* smoothed;
+  float* x;
+
+  COMMLENS_FUNCTION void operator()(std::size_t i) const {
+    float next = of_residual * smoothed[i];
+    if (of_direction != 0) next += of_direction * direction[i];
+    float value = from_zero ? next : x[i] + next;
+    if (change != nullptr) value += change[i];
+    direction[i] = next;
+    x[i] = value;
+    if (i >= clear_from) smoothed[i] = 0;
+  }
+};
+
 }  // namespace
 
 Chebyshev::Chebyshev(Level<float>& level, Preconditioner& preconditioner, std::size_t degree, Bounds bounds,
@@ -80,51 +102,47 @@ Chebyshev::Chebyshev(Level<float>& level, Preconditioner& preconditioner, std::s
       bounds_(bounds),
       observation_(observation),
       step_(step_name(level.space().order(), "vectors")),
-      vectors_(context.allocate((4 * padded(level.length()) + preconditioner.ghosts()) * sizeof(float))),
+      vectors_(context.allocate(2 * padded(level.length()) * sizeof(float))),
       direction_(vectors_.as<float>()),
-      image_(direction_ + padded(level.length())),
-      smoothed_(image_ + padded(level.length())),
-      residual_(smoothed_ + padded(level.length())) {}
+      smoothed_(direction_ + padded(level.length())) {
+  context.stream.fill(vectors_.data(), 0, vectors_.bytes());
+}
 
-/// The three-term recurrence for the residuals S (b - A x), which need not be computed from x again:
-///   d_0 = r_0 / theta,  r_k+1 = r_k - S A d_k,
-///   d_k+1 = rho_k+1 rho_k d_k + (2 rho_k+1 / delta) r_k+1,  rho_0 = delta / theta, rho_k+1 = 1 / (2 / rho_0 - rho_k).
-void Chebyshev::smooth(const float* b, float* x, bool from_zero, device::Stream& stream) {
+/// With z_k = S (b - A x_k):
+///   d_0 = z_0 / theta,  d_k+1 = rho_k+1 rho_k d_k + (2 rho_k+1 / delta) z_k+1,  x_k+1 = x_k + d_k,
+///   rho_0 = delta / theta, rho_k+1 = 1 / (2 / rho_0 - rho_k).
+void Chebyshev::smooth(float* residual, float* x, const float* change, bool from_zero, device::Stream& stream) {
   const double theta = (bounds_.largest + bounds_.least) / 2;
   const double delta = (bounds_.largest - bounds_.least) / 2;
-  const std::size_t length = level_.length();
-  float* const residual = residual_;
-  float* const direction = direction_;
-  float* const image = image_;
-  float* const smoothed = smoothed_;
-  const auto update = [&](auto function) {
-    observed(observation_.observer, step_, stream, [&] { device::launch(stream, length, function); });
+  const auto step = [&](double of_direction, double of_residual, bool first) {
+    preconditioner_.apply_to_zero(residual, smoothed_, stream);
+    const Update update{.of_direction = static_cast<float>(of_direction),
+                        .of_residual = static_cast<float>(of_residual),
+                        .clear_from = preconditioner_.added_from(),
+                        .from_zero = first && from_zero,
+                        .change = first ? change : nullptr,
+                        .direction = direction_,
+                        .smoothed = smoothed_,
+                        .x = x};
+    observed(observation_.observer, step_, stream, [&] { device::launch(stream, level_.length(), update); });
   };
-  if (!from_zero) level_.apply(x, residual, stream);
-  update(COMMLENS_LAMBDA(std::size_t i) { residual[i] = from_zero ? b[i] : b[i] - residual[i]; });
-  preconditioner_.apply(residual, smoothed, stream);
-  const auto first = static_cast<float>(1 / theta);
-  update(COMMLENS_LAMBDA(std::size_t i) {
-    const float change = first * smoothed[i];
-    direction[i] = change;
-    x[i] = from_zero ? change : x[i] + change;
-  });
+  step(0, 1 / theta, true);
   double rho = delta / theta;
   for (std::size_t k = 0; k < degree_; ++k) {
-    level_.apply(direction, residual, stream);
-    preconditioner_.apply(residual, image, stream);
+    level_.subtract(direction_, residual, stream);
     const double next = 1 / (2 * theta / delta - rho);
-    const auto of_direction = static_cast<float>(next * rho);
-    const auto of_residual = static_cast<float>(2 * next / delta);
-    update(COMMLENS_LAMBDA(std::size_t i) {
-      const float rest = smoothed[i] - image[i];
-      const float change = of_direction * direction[i] + of_residual * rest;
-      smoothed[i] = rest;
-      direction[i] = change;
-      x[i] += change;
-    });
+    step(next * rho, 2 * next / delta, false);
     rho = next;
   }
+}
+
+void Chebyshev::start(float* residual, float* x, device::Stream& stream) {
+  smooth(residual, x, nullptr, true, stream);
+  level_.subtract(direction_, residual, stream);
+}
+
+void Chebyshev::finish(float* residual, float* x, const float* change, device::Stream& stream) {
+  smooth(residual, x, change, false, stream);
 }
 
 double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std::size_t steps, const Context& context) {
@@ -142,7 +160,8 @@ double spectral_radius(Level<float>& level, Preconditioner& preconditioner, std:
     basis.push_back(allocate());
     auto* const next = basis.back().as<float>();
     level.apply(basis[done].as<float>(), image.as<float>(), context.stream);
-    preconditioner.apply(image.as<float>(), next, context.stream);
+    context.stream.fill(next, 0, space.length() * sizeof(float));
+    preconditioner.apply_to_zero(image.as<float>(), next, context.stream);
     for (std::size_t i = 0; i <= done; ++i) {
       const double product = vectors.product(next, basis[i].as<float>());
       hessenberg[done * steps + i] = product;

@@ -25,14 +25,19 @@ class Chebyshev {
   Chebyshev(Level<float>& level, Preconditioner& preconditioner, std::size_t degree, Bounds bounds,
             const Context& context, const Observation& observation);
 
-  /// Queues an improvement of x for A x = b, starting from 0 or from x. Collective. Needs degree + 1 applications of S,
-  /// and degree of A, or one more where it does not start from 0.
-  void smooth(const float* b, float* x, bool from_zero, device::Stream& stream);
+  /// Queues x = (the correction of residual = b), and residual = b - A x. The residual has room for ghosts. Collective.
+  /// Needs degree + 1 applications of S and of A.
+  void start(float* residual, float* x, device::Stream& stream);
+  /// Queues x += change + (the correction of residual = b - A (x + change)); overwrites the residual. Collective. Needs
+  /// one application of A less.
+  void finish(float* residual, float* x, const float* change, device::Stream& stream);
 
   /// Bytes that it allocates, at most.
-  static double upper_bytes(double length, double ghosts) { return (4 * length + ghosts) * sizeof(float) + 16 * 1024; }
+  static double upper_bytes(double length) { return 2 * length * sizeof(float) + 16 * 1024; }
 
  private:
+  void smooth(float* residual, float* x, const float* change, bool from_zero, device::Stream& stream);
+
   Level<float>& level_;
   Preconditioner& preconditioner_;
   std::size_t degree_;
@@ -41,9 +46,7 @@ class Chebyshev {
   std::string step_;
   device::Buffer vectors_;
   float* direction_;  ///< the next change of x
-  float* image_;      ///< S A d
-  float* smoothed_;   ///< S (b - A x)
-  float* residual_;   ///< b - A x, or A d; with ghosts
+  float* smoothed_;   ///< S (b - A x); between steps zeros, where S adds
 };
 
 /// For the bounds: the largest absolute value of an eigenvalue of S A, after `steps` steps of Arnoldi's method from a

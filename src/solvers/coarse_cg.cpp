@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -5,14 +6,18 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/gpu_backend.hpp"
 #include "device/launch.hpp"
 #include "device/upload.hpp"
 #include "solvers/coarse_solver.hpp"
 #include "solvers/jacobi.hpp"
+#include "solvers/kernels.hpp"
 
 namespace commlens::solvers {
 
 namespace {
+
+std::string description_of(std::size_t steps) { return std::to_string(steps) + " steps of Jacobi CG"; }
 
 /// The scalars of the steps, for kernels: [step]: r . z and z . A z; then all alphas.
 struct CoarseScalars {
@@ -96,6 +101,88 @@ struct Step {
   }
 };
 
+/// The assembled matrix for CoarseCgCall.
+class CoarseRows {
+ public:
+  CoarseRows(const sem::FunctionSpace& space, const Context& context) {
+    const std::size_t rows = space.length();
+    std::vector<std::uint32_t> columns(CoarseCgCall::entries * rows, none);
+    std::vector<double> values(columns.size());
+    for (std::size_t element = 0; element < space.mesh().elements(); ++element) {
+      const auto matrix = element_matrix(space.mesh().vertices(element));
+      const std::uint32_t* const unknowns = space.numbering().of_node.data() + element * corners;
+      for (std::size_t place = 0; place < matrix.size(); ++place) {
+        const std::uint32_t row = unknowns[place / corners];
+        const std::uint32_t column = unknowns[place % corners];
+        if (row == sem::Numbering::fixed || column == sem::Numbering::fixed) continue;
+        std::size_t at = row & ~sem::Numbering::by_several;
+        while (columns[at] != none && columns[at] != (column & ~sem::Numbering::by_several)) at += rows;
+        columns[at] = column & ~sem::Numbering::by_several;
+        values[at] += matrix[place];
+      }
+    }
+    std::replace(columns.begin(), columns.end(), none, 0U);
+    columns_ = device::upload(columns, context.allocate, context.stream);
+    values_ = device::upload(std::vector<float>(values.begin(), values.end()), context.allocate, context.stream);
+  }
+
+  [[nodiscard]] const std::uint32_t* columns() const { return columns_.as<std::uint32_t>(); }
+  [[nodiscard]] const float* values() const { return values_.as<float>(); }
+
+ private:
+  static constexpr std::size_t corners = 8;
+  static constexpr std::uint32_t none = sem::Numbering::fixed;
+
+  device::Buffer columns_;
+  device::Buffer values_;
+};
+
+/// The same as CoarseCg for a rank that is alone, by one kernel on a GPU.
+class CoarseCgInOneKernel final : public CoarseSolver {
+ public:
+  CoarseCgInOneKernel(Level<float>& level, std::size_t steps, std::size_t blocks, const Context& context,
+                      const Observation& observation)
+      : level_(level),
+        steps_(steps),
+        observation_(observation),
+        diagonal_(level, context, observation),
+        rows_(level.space(), context),
+        exchanged_(context.allocate(2 * level.length() * sizeof(double))),
+        sums_(context.allocate(4 * blocks * sizeof(double))) {}
+
+  void solve(const float* b, float* x, device::Stream& stream) override {
+    const CoarseCgCall call{.rows = level_.length(),
+                            .steps = steps_,
+                            .columns = rows_.columns(),
+                            .values = rows_.values(),
+                            .inverse = diagonal_.inverse_diagonal(),
+                            .b = b,
+                            .x = x,
+                            .exchanged = exchanged_.as<double>(),
+                            .sums = sums_.as<double>()};
+    if constexpr (device::has_gpu_backend) {
+      observed(observation_.observer, coarse_step, stream, [&] { coarse_cg_on_gpu(call, stream); });
+    }
+  }
+
+  [[nodiscard]] bool enqueues() const override { return true; }
+  [[nodiscard]] std::string description() const override { return description_of(steps_); }
+  /// The matrix, its diagonal, b and x.
+  [[nodiscard]] double traffic(double /*of_operator*/) const override {
+    const std::size_t of_row = CoarseCgCall::entries * (sizeof(std::uint32_t) + sizeof(float)) + 3 * sizeof(float);
+    return static_cast<double>(level_.length() * of_row);
+  }
+
+ private:
+  Level<float>& level_;
+  std::size_t steps_;
+  const Observation& observation_;
+  Jacobi diagonal_;
+  CoarseRows rows_;
+  device::Buffer exchanged_;
+  device::Buffer sums_;
+};
+
 /// The iteration of Chronopoulos and Gear (J. Comput. Appl. Math. 25, 1989), whose two sums of a step are one
 /// reduction.
 class CoarseCg final : public CoarseSolver {
@@ -128,7 +215,7 @@ class CoarseCg final : public CoarseSolver {
     double* const alphas = sums + 2 * (steps_ + 1);
     sum(stream, sums, Start{v, b});
     for (std::size_t step = 0; step < steps_; ++step) {
-      level_.add_to_zero(v.z, v.q, sums + 2 * step + 1, stream);
+      level_.apply_to_zero(v.z, v.q, sums + 2 * step + 1, stream);
       if (several_ranks_) {
         observed(observation_.observer, coarse_step, stream,
                  [&] { transport_.allreduce(sums + 2 * step, sums + 2 * step, 2, DataType::f64, stream); });
@@ -140,7 +227,10 @@ class CoarseCg final : public CoarseSolver {
   [[nodiscard]] bool enqueues() const override {
     return level_.enqueues() && (!several_ranks_ || transport_.enqueues());
   }
-  [[nodiscard]] std::string description() const override { return std::to_string(steps_) + " steps of Jacobi CG"; }
+  [[nodiscard]] std::string description() const override { return description_of(steps_); }
+  [[nodiscard]] double traffic(double of_operator) const override {
+    return static_cast<double>(steps_) * (of_operator + 12 * static_cast<double>(level_.length()) * sizeof(float));
+  }
 
  private:
   [[nodiscard]] std::size_t stride() const { return (level_.length() + 63) / 64 * 64; }
@@ -184,13 +274,15 @@ std::vector<std::uint32_t> places_of(const sem::FunctionSpace& space, const sem:
 }
 
 void spread(const float* from, const std::uint32_t* places, float* to, std::size_t count, device::Stream& stream) {
-  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
+  device::launch(
+      stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
 }
 
 /// The first `counted` values; the others are 0.
 void collect(const float* from, const std::uint32_t* places, float* to, std::size_t counted, std::size_t count,
              device::Stream& stream) {
-  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
+  device::launch(
+      stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
 }
 
 /// The same by every rank for the whole mesh.
@@ -231,6 +323,11 @@ class ReplicatedCg final : public CoarseSolver {
   [[nodiscard]] std::string description() const override {
     return solver_->description() + ", by every rank for the whole mesh";
   }
+  [[nodiscard]] double traffic(double of_operator) const override {
+    const double ranks =
+        static_cast<double>(space_.mesh().elements()) / static_cast<double>(level_.space().mesh().elements());
+    return solver_->traffic(ranks * of_operator);
+  }
 
  private:
   Level<float>& level_;
@@ -250,6 +347,11 @@ class ReplicatedCg final : public CoarseSolver {
 
 std::unique_ptr<CoarseSolver> make_coarse_cg(Level<float>& level, std::size_t steps, const Context& context,
                                              const Observation& observation) {
+  if constexpr (device::has_gpu_backend) {
+    const bool alone = context.communicator.size() == 1 && context.stream.on_gpu() && level.length() > 0;
+    const std::size_t blocks = alone ? coarse_cg_blocks(level.length()) : 0;
+    if (blocks > 0) return std::make_unique<CoarseCgInOneKernel>(level, steps, blocks, context, observation);
+  }
   return std::make_unique<CoarseCg>(level, steps, context, observation);
 }
 

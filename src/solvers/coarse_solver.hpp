@@ -14,7 +14,8 @@
 
 namespace commlens::solvers {
 
-/// cg: a fixed number of steps of conjugate gradients with the diagonal as preconditioner, where the vectors lie.
+/// cg: a fixed number of steps of conjugate gradients with the diagonal as preconditioner, where the vectors lie. A rank
+/// that is alone does them by one kernel on a GPU which has a thread for each unknown.
 /// cg_replicated: the same by every rank for the whole mesh: one reduction of a vector for all messages of the steps.
 /// boomeramg: a V-cycle of hypre's algebraic multigrid, on the host.
 enum class Coarse { cg, cg_replicated, boomeramg };
@@ -28,6 +29,8 @@ class CoarseSolver {
   /// Whether the host never waits in solve(), so that it can be part of a device::Graph.
   [[nodiscard]] virtual bool enqueues() const = 0;
   [[nodiscard]] virtual std::string description() const = 0;  ///< "20 steps of Jacobi CG"
+  /// Bytes that a solve reads and writes at least, where the level's operator takes `of_operator` each time.
+  [[nodiscard]] virtual double traffic(double of_operator) const = 0;
 };
 
 inline constexpr const char* coarse_step = "coarse solve";

@@ -16,16 +16,21 @@ constexpr const char* reductions = "reductions";
 constexpr const char* vectors = "vectors";
 }  // namespace step
 
-/// Inner products that one kernel computes.
-constexpr int at_once = 8;
+/// Inner products that one kernel computes, and factors that a thread has in registers.
+constexpr int at_once = 16;
 
-/// Vectors of the basis are as the iteration leaves them; vector j of length 1 is scale[j] times vector j.
+/// Of the residual in a cycle. The basis is rounded to single precision: what x is off by for that is 1e-8 of the
+/// residual at the cycle's begin, and disturbs what is 1e-6 of it by less than 1e-3.
+constexpr double most_reduction = 1e-6;
+
+/// Vectors as the iteration leaves them, not of length 1.
 struct Basis {
-  const double* vectors;
+  const float* vectors;
   std::size_t stride;
-  const double* scale;
 
-  [[nodiscard]] COMMLENS_FUNCTION double at(std::size_t j, std::size_t i) const { return vectors[j * stride + i]; }
+  [[nodiscard]] COMMLENS_FUNCTION double at(std::size_t j, std::size_t i) const {
+    return static_cast<double>(vectors[j * stride + i]);
+  }
 };
 
 /// Inner products of w with vectors first … first + count - 1.
@@ -46,48 +51,59 @@ struct Products {
   }
 };
 
-/// w -= sum over k of (w . v_k) v_k, where products[k] is w . (vector k). Returns the square of an owned unknown.
+/// The basis's next vector: w - sum over k of (w . v_k) / (v_k . v_k) v_k, where products[k] is w . v_k. Returns the
+/// square of an owned unknown.
 struct Subtract {
   Basis basis;
   const double* products;
-  int count;
+  const double* inverse_squares;
+  std::size_t count;
   std::size_t counted;
-  double* w;
+  const double* w;
+  float* next;
+  double factors[at_once] = {};
 
+  [[nodiscard]] COMMLENS_FUNCTION double factor(std::size_t k) const { return products[k] * inverse_squares[k]; }
+  COMMLENS_FUNCTION void prepare() {
+    for (std::size_t k = 0; k < at_once; ++k) factors[k] = k < count ? factor(k) : 0.0;
+  }
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
     double value = w[i];
-    for (int k = 0; k < count; ++k) {
-      value -= products[k] * basis.scale[k] * basis.scale[k] * basis.at(static_cast<std::size_t>(k), i);
+#if COMMLENS_GPU_COMPILER
+#pragma unroll
+#endif
+    for (std::size_t k = 0; k < at_once; ++k) {
+      if (k < count) value -= factors[k] * basis.at(k, i);
     }
-    w[i] = value;
-    return i < counted ? value * value : 0.0;
+    for (std::size_t k = at_once; k < count; ++k) value -= factor(k) * basis.at(k, i);
+    next[i] = static_cast<float>(value);
+    const auto rounded = static_cast<double>(next[i]);
+    return i < counted ? rounded * rounded : 0.0;
   }
 };
 
-/// 1 / sqrt(square); 0 for a square of 0.
-void take_scale(const double* square, double* scale, device::Stream& stream) {
-  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { *scale = *square > 0 ? 1 / std::sqrt(*square) : 0.0; });
-}
-
-void narrow(const double* from, const double* scale, float* to, std::size_t length, device::Stream& stream) {
-  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<float>(*scale * from[i]); });
+/// 1 / square; 0 for 0.
+void invert(const double* square, double* inverse, device::Stream& stream) {
+  device::launch(
+      stream, 1, COMMLENS_LAMBDA(std::size_t) { *inverse = *square > 0 ? 1 / *square : 0.0; });
 }
 
 void widen(const float* from, double* to, std::size_t length, device::Stream& stream) {
-  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<double>(from[i]); });
+  device::launch(
+      stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<double>(from[i]); });
 }
 
-/// r = b - r, or b; and the sum of its squares.
+/// r = b - image, or b; and the sum of its squares.
 struct Residual {
   const double* b;
-  bool subtract;
+  const double* image;  ///< nullptr: 0
   std::size_t counted;
-  double* r;
+  float* r;
 
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
-    const double value = subtract ? b[i] - r[i] : b[i];
-    r[i] = value;
-    return i < counted ? value * value : 0.0;
+    r[i] = static_cast<float>(image != nullptr ? b[i] - image[i] : b[i]);
+    const auto rounded = static_cast<double>(r[i]);
+    return i < counted ? rounded * rounded : 0.0;
   }
 };
 
@@ -160,33 +176,34 @@ Fgmres::Fgmres(Level<double>& level, Precondition precondition, const Options& o
       several_ranks_(context.communicator.size() > 1),
       observation_(observation),
       stride_((level.length() + 63) / 64 * 64),
-      basis_(context.allocate((options.restart + 1) * stride_ * sizeof(double))),
+      basis_(context.allocate((options.restart + 1) * stride_ * sizeof(float))),
       corrections_(context.allocate(options.restart * stride_ * sizeof(float))),
-      narrow_(context.allocate(stride_ * sizeof(float))),
       wide_(context.allocate(stride_ * sizeof(double))),
-      scalars_(context.allocate((3 * options.restart + at_once + 8) * sizeof(double))),
+      image_(context.allocate(stride_ * sizeof(double))),
+      scalars_(context.allocate((3 * (options.restart + 1) + at_once) * sizeof(double))),
       scratch_(context.allocate(device::sum_scratch_bytes)),
+      lengths_(options.restart),
       replays_(options.restart) {
   context.stream.fill(scratch_.data(), 0, scratch_.bytes());
 }
 
 double Fgmres::upper_bytes(std::size_t restart, double length) {
   const auto m = static_cast<double>(restart);
-  const double of_unknown = (m + 2) * sizeof(double) + (m + 1) * sizeof(float);
+  const double of_unknown = 2 * sizeof(double) + (2 * m + 1) * sizeof(float);
   return of_unknown * (length + 64) + 4 * m * sizeof(double) + 128 * 1024;
 }
 
 /// In iteration j of a cycle: the inner products read w once for every at_once vectors, and j + 1 vectors; subtracting
-/// reads these again, and reads and writes w; the preconditioner's vectors are narrowed and widened.
+/// reads these again, and w, and writes the next one; the preconditioner's result is widened.
 double Fgmres::traffic(std::size_t restart, std::size_t iterations) {
   double bytes = 0;
   for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
     const std::size_t vectors = iteration % restart + 1;
     const std::size_t chunks = (vectors + at_once - 1) / at_once;
-    bytes += static_cast<double>((2 * vectors + chunks + 2) * sizeof(double));
-    bytes += 2 * (sizeof(double) + sizeof(float)) + sizeof(float);
+    bytes += static_cast<double>((chunks + 1) * sizeof(double) + (2 * vectors + 1) * sizeof(float));
+    bytes += sizeof(double) + sizeof(float);
   }
-  return bytes + 3 * sizeof(double);
+  return bytes + sizeof(double) + sizeof(float);
 }
 
 void Fgmres::sum_over_ranks(double* values, std::size_t count, device::Stream& stream) {
@@ -195,53 +212,45 @@ void Fgmres::sum_over_ranks(double* values, std::size_t count, device::Stream& s
            [&] { transport_.allreduce(values, values, count, DataType::f64, stream); });
 }
 
-/// Scalars are the scales of the basis, and then the products of an iteration and the square of its norm.
+/// Scalars are the squares of the basis's vectors, their inverses, and the products of an iteration.
 double Fgmres::start(const double* b, const double* x, device::Stream& stream) {
-  auto* const scale = scalars_.as<double>();
-  double* const square = scale + options_.restart + 1;
-  if (x != nullptr) level_.apply(x, basis(0), stream);
+  if (x != nullptr) level_.apply(x, image_.as<double>(), stream);
   observed(observation_.observer, step::vectors, stream, [&] {
-    device::launch_sum(stream, level_.length(), scratch_.data(), square,
-                       Residual{b, x != nullptr, level_.space().numbering().owned, basis(0)});
+    device::launch_sum(
+        stream, level_.length(), scratch_.data(), squares(),
+        Residual{b, x != nullptr ? image_.as<double>() : nullptr, level_.space().numbering().owned, basis(0)});
   });
-  sum_over_ranks(square, 1, stream);
-  take_scale(square, scale, stream);
-  return std::sqrt(device::download(square, stream));
+  sum_over_ranks(squares(), 1, stream);
+  invert(squares(), inverse_squares(), stream);
+  return std::sqrt(device::download(squares(), stream));
 }
 
-/// Products and the norm of w = A M v_j, the basis's vector j + 1.
+/// Of w = A M v_j, which becomes the basis's vector j + 1.
 void Fgmres::orthogonalize(std::size_t j, device::Stream& stream) {
-  auto* const scale = scalars_.as<double>();
-  double* const products = scale + options_.restart + 1;
-  double* const w = basis(j + 1);
-  const Basis vectors{basis(0), stride_, scale};
+  const auto* const w = image_.as<double>();
+  const Basis vectors{basis(0), stride_};
   const std::size_t counted = level_.space().numbering().owned;
-  const auto count = static_cast<int>(j + 1);
   observed(observation_.observer, step::vectors, stream, [&] {
     for (std::size_t first = 0; first <= j; first += at_once) {
       const std::size_t these = std::min<std::size_t>(at_once, j + 1 - first);
-      device::launch_sums<at_once>(stream, counted, scratch_.data(), products + first,
+      device::launch_sums<at_once>(stream, counted, scratch_.data(), products() + first,
                                    Products{vectors, w, first, these});
     }
   });
-  sum_over_ranks(products, j + 1, stream);
+  sum_over_ranks(products(), j + 1, stream);
   observed(observation_.observer, step::vectors, stream, [&] {
-    device::launch_sum(stream, level_.length(), scratch_.data(), products + count,
-                       Subtract{vectors, products, count, counted, w});
+    device::launch_sum(stream, level_.length(), scratch_.data(), squares() + j + 1,
+                       Subtract{vectors, products(), inverse_squares(), j + 1, counted, w, basis(j + 1)});
   });
-  sum_over_ranks(products + count, 1, stream);
-  take_scale(products + count, scale + count, stream);
+  sum_over_ranks(squares() + j + 1, 1, stream);
+  invert(squares() + j + 1, inverse_squares() + j + 1, stream);
 }
 
 void Fgmres::extend_basis(std::size_t j, device::Stream& stream) {
-  const std::size_t length = level_.length();
-  const double* const scale = scalars_.as<double>() + j;
+  precondition_(basis(j), correction(j), stream);
   observed(observation_.observer, step::vectors, stream,
-           [&] { narrow(basis(j), scale, narrow_.as<float>(), length, stream); });
-  precondition_(narrow_.as<float>(), correction(j), stream);
-  observed(observation_.observer, step::vectors, stream,
-           [&] { widen(correction(j), wide_.as<double>(), length, stream); });
-  level_.apply(wide_.as<double>(), basis(j + 1), stream);
+           [&] { widen(correction(j), wide_.as<double>(), level_.length(), stream); });
+  level_.apply(wide_.as<double>(), image_.as<double>(), stream);
   orthogonalize(j, stream);
 }
 
@@ -251,29 +260,42 @@ void Fgmres::queue_iteration(std::size_t j, device::Stream& stream) {
   replays_[j].run(stream, [&] { extend_basis(j, stream); });
 }
 
+/// The column of the Hessenberg matrix for vectors of length 1, of which the preconditioner had one.
+std::vector<double> Fgmres::column(std::size_t j, device::Stream& stream) {
+  const auto scalars = device::download(squares(), 2 * (options_.restart + 1) + j + 1, stream);
+  const auto length_of = [&](std::size_t k) { return std::sqrt(scalars[k]); };
+  const auto quotient = [](double value, double by) { return by == 0 ? 0.0 : value / by; };
+  lengths_[j] = length_of(j);
+  std::vector<double> column;
+  for (std::size_t k = 0; k <= j; ++k) {
+    column.push_back(quotient(scalars[2 * (options_.restart + 1) + k], length_of(k) * lengths_[j]));
+  }
+  column.push_back(quotient(length_of(j + 1), lengths_[j]));
+  return column;
+}
+
 void Fgmres::iterate(Cycle& cycle, Solution& solution, device::Stream& stream, const std::function<void()>& heartbeat) {
+  const double enough = most_reduction * cycle.right.front();
   for (std::size_t j = 0; j < options_.restart; ++j) {
     queue_iteration(j, stream);
     heartbeat();
-    const auto scalars = device::download(scalars_.as<double>(), options_.restart + 1 + j + 2, stream);
-    std::vector<double> column;
-    for (std::size_t k = 0; k <= j; ++k) column.push_back(scalars[options_.restart + 1 + k] * scalars[k]);
-    column.push_back(std::sqrt(scalars[options_.restart + 1 + j + 1]));
-    const bool exact = column.back() == 0;
-    const double residual = cycle.add(std::move(column));
+    std::vector<double> next = column(j, stream);
+    const bool exact = next.back() == 0;
+    const double residual = cycle.add(std::move(next));
     ++solution.iterations;
     solution.relative_residuals.push_back(norm_of_b_ == 0 ? 0.0 : residual / norm_of_b_);
     solution.converged = solution.relative_residuals.back() <= options_.tolerance;
     if (solution.converged || exact || solution.iterations == options_.iterations || std::isnan(residual)) return;
+    if (residual <= enough) return;
   }
 }
 
-void Fgmres::add_corrections(const std::vector<double>& y, double* x, device::Stream& stream) {
-  auto* const factors = scalars_.as<double>() + options_.restart + 1;
-  device::upload(y, factors, stream);
+void Fgmres::add_corrections(std::vector<double> y, double* x, device::Stream& stream) {
+  for (std::size_t k = 0; k < y.size(); ++k) y[k] = lengths_[k] == 0 ? 0.0 : y[k] / lengths_[k];
+  device::upload(y, products(), stream);
   observed(observation_.observer, step::vectors, stream, [&] {
     device::launch(stream, level_.length(),
-                   AddCorrections{correction(0), stride_, factors, static_cast<int>(y.size()), x});
+                   AddCorrections{correction(0), stride_, products(), static_cast<int>(y.size()), x});
   });
 }
 

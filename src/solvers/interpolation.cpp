@@ -59,7 +59,7 @@ Interpolation::Interpolation(Level<float>& coarse, Level<float>& fine, const Con
 
 /// One element writes the value of a node that several have, which is the same in all of them: sums of shares would be
 /// rounded differently on ranks with different numbers of these elements.
-void Interpolation::add_to_fine(const float* coarse, float* fine, device::Stream& stream) {
+void Interpolation::interpolate_to_fine(const float* coarse, float* fine, device::Stream& stream) {
   const InterpolationCall call{.elements = {0, fine_.space().mesh().elements()},
                                .from = nodes_of(coarse_),
                                .to = nodes_of(fine_),
@@ -72,7 +72,8 @@ void Interpolation::add_to_fine(const float* coarse, float* fine, device::Stream
 }
 
 void Interpolation::restrict_to_coarse(const float* fine, float* coarse, device::Stream& stream) {
-  stream.fill(coarse, 0, coarse_.length() * sizeof(float));
+  const std::size_t added_from = coarse_.added_from();
+  stream.fill(coarse + added_from, 0, (coarse_.length() - added_from) * sizeof(float));
   coarse_.assemble(restrict_step_, coarse, stream, [&](sem::ElementRange range) {
     interpolate({.elements = range,
                  .from = nodes_of(fine_),

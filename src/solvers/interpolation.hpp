@@ -16,8 +16,8 @@ class Interpolation {
   /// Both must outlive it.
   Interpolation(Level<float>& coarse, Level<float>& fine, const Context& context, const Observation& observation);
 
-  /// Queues fine += J coarse.
-  void add_to_fine(const float* coarse, float* fine, device::Stream& stream);
+  /// Queues fine = J coarse.
+  void interpolate_to_fine(const float* coarse, float* fine, device::Stream& stream);
   /// Queues coarse = J^T (weights * fine), added up over elements and ranks. Collective.
   void restrict_to_coarse(const float* fine, float* coarse, device::Stream& stream);
 

@@ -87,7 +87,7 @@ Jacobi::Jacobi(Level<float>& level, const Context& context, const Observation& o
   context.stream.wait();
 }
 
-void Jacobi::apply(float* input, float* output, device::Stream& stream) {
+void Jacobi::apply_to_zero(float* input, float* output, device::Stream& stream) {
   observed(observation_.observer, step_, stream,
            [&] { multiply(inverse_diagonal(), input, output, level_.length(), stream); });
 }

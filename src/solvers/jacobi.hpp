@@ -1,6 +1,7 @@
 // The diagonal of the operator as a preconditioner.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ class Jacobi final : public Preconditioner {
   /// Collective. The level must outlive it.
   Jacobi(Level<float>& level, const Context& context, const Observation& observation);
 
-  void apply(float* input, float* output, device::Stream& stream) override;
+  [[nodiscard]] std::size_t added_from() const override { return level_.length(); }
+  void apply_to_zero(float* input, float* output, device::Stream& stream) override;
   [[nodiscard]] bool enqueues() const override { return true; }
   [[nodiscard]] const float* inverse_diagonal() const { return inverse_.as<float>(); }
 

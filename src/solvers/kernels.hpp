@@ -44,8 +44,8 @@ void with_extended_nodes(int order, Function function) {
   }
 }
 
-/// Between two polynomial orders: output += (M x M x M) (input_weights * input) by element, where M is a matrix of to x
-/// from.
+/// Between two polynomial orders: output = (M x M x M) (input_weights * input) by element, where M is a matrix of to x
+/// from. Added to where Numbering::by_several is set.
 struct InterpolationCall {
   sem::ElementRange elements;
   int from = 0;  ///< nodes in each direction, of the input
@@ -57,6 +57,25 @@ struct InterpolationCall {
   const std::uint32_t* output_unknowns = nullptr;
   const float* input_weights = nullptr;  ///< by unknown; nullptr: 1
 };
+
+/// Conjugate gradients for a matrix whose rows have 27 entries, as the operator of order 1 has on a box of elements.
+struct CoarseCgCall {
+  static constexpr std::size_t entries = 27;
+
+  std::size_t rows = 0;
+  std::size_t steps = 0;
+  const std::uint32_t* columns = nullptr;  ///< [entry][row]; what a row lacks is 0 in any column
+  const float* values = nullptr;           ///< likewise
+  const float* inverse = nullptr;          ///< of the diagonal
+  const float* b = nullptr;
+  float* x = nullptr;
+  double* exchanged = nullptr;  ///< 2 vectors
+  double* sums = nullptr;       ///< 4 for each of coarse_cg_blocks()
+};
+
+/// In a build with a GPU backend. 0: these rows need more threads than the GPU holds at the same time.
+std::size_t coarse_cg_blocks(std::size_t rows);
+void coarse_cg_on_gpu(const CoarseCgCall& call, device::Stream& stream);
 
 void interpolate_on_host(const InterpolationCall& call, device::Stream& stream);
 /// In a build with a GPU backend.

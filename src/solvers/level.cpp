@@ -29,9 +29,18 @@ Level<Real>::Level(const sem::FunctionSpace& space, const LevelOptions& options,
 }
 
 template <class Real>
-void Level<Real>::add_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream) {
+void Level<Real>::apply_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream) {
   assemble(operator_step_, output, stream,
            [&](sem::ElementRange range) { poisson_->apply(range, input, output, energy, range.first > 0, stream); });
+}
+
+/// Of several ranks that have an unknown, its owner subtracts from its value, and the others from 0.
+template <class Real>
+void Level<Real>::subtract(const Real* input, Real* vector, device::Stream& stream) {
+  const std::size_t owned = space_.numbering().owned;
+  stream.fill(vector + owned, 0, (length() - owned) * sizeof(Real));
+  assemble(operator_step_, vector, stream,
+           [&](sem::ElementRange range) { poisson_->subtract(range, input, vector, stream); });
 }
 
 template <class Real>

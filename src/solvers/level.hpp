@@ -23,8 +23,11 @@ class Preconditioner {
 
   /// Elements beyond the vector's length that `input` of apply() must have: room for values of other ranks.
   [[nodiscard]] virtual std::size_t ghosts() const { return 0; }
-  /// Queues output = S input. The ghosts of the input are overwritten. Collective.
-  virtual void apply(float* input, float* output, device::Stream& stream) = 0;
+  /// apply_to_zero() adds to the elements of its output from here, and writes those before.
+  [[nodiscard]] virtual std::size_t added_from() const = 0;
+  /// Queues output = S input, for an output that holds zeros from added_from(). The ghosts of the input are overwritten.
+  /// Collective.
+  virtual void apply_to_zero(float* input, float* output, device::Stream& stream) = 0;
   /// Whether the host never waits in apply(), so that it can be part of a device::Graph.
   [[nodiscard]] virtual bool enqueues() const = 0;
 };
@@ -61,11 +64,15 @@ class Level {
 
   /// Queues output = A input, combined over all ranks.
   void apply(const Real* input, Real* output, device::Stream& stream) {
-    stream.fill(output, 0, length() * sizeof(Real));
-    add_to_zero(input, output, nullptr, stream);
+    stream.fill(output + added_from(), 0, (length() - added_from()) * sizeof(Real));
+    apply_to_zero(input, output, nullptr, stream);
   }
-  /// The same for an output that holds zeros; and *energy = input . A input of this rank's elements.
-  void add_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream);
+  /// The same for an output that holds zeros from added_from(); and *energy = input . A input of this rank's elements.
+  void apply_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream);
+  /// Elements write the unknowns before this one, which no other element of the rank has.
+  [[nodiscard]] std::size_t added_from() const { return space_.numbering().alone; }
+  /// Queues vector -= A input, combined over all ranks.
+  void subtract(const Real* input, Real* vector, device::Stream& stream);
   /// Queues the sum over the ranks of what each of them has, for every shared unknown.
   void add_over_ranks(Real* vector, device::Stream& stream);
   /// The same, while elements inside the rank are computed: `compute(range)` queues the work of a range of elements,

@@ -11,9 +11,8 @@ namespace commlens::solvers {
 
 namespace {
 
-/// r = b - A x, where r is A x before.
-void subtract_from(const float* b, float* r, std::size_t length, device::Stream& stream) {
-  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { r[i] = b[i] - r[i]; });
+void copy(const float* from, float* to, std::size_t length, device::Stream& stream) {
+  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = from[i]; });
 }
 
 sem::Mesh with_order(const sem::Mesh& mesh, int order, const transport::Communicator& communicator) {
@@ -35,10 +34,10 @@ Multigrid::Multigrid(const sem::FunctionSpace& finest, const Options& options, c
     auto mesh = with_order(finest.mesh(), options.orders[level], context.communicator);
     coarser_spaces_.push_back(std::make_unique<sem::FunctionSpace>(std::move(mesh), context));
     add_level(*coarser_spaces_.back());
-    b_.push_back(context.allocate(levels_.back()->length() * sizeof(float)));
     x_.push_back(context.allocate(levels_.back()->length() * sizeof(float)));
   }
   for (std::size_t level = 0; level < smoothing_.size(); ++level) make_smoother(level, options, context);
+  residuals_.push_back(context.allocate(levels_.back()->length() * sizeof(float)));
   coarse_ = make_coarse(options, context);
 }
 
@@ -65,7 +64,8 @@ void Multigrid::make_smoother(std::size_t level, const Options& options, const C
   smoothing.smoother = std::make_unique<Chebyshev>(
       here, *smoothing.preconditioner, degree, Chebyshev::Bounds::of(spectral_radii_.back()), context, observation_);
   smoothing.to_coarser = std::make_unique<Interpolation>(*levels_[level + 1], here, context, observation_);
-  smoothing.residual = context.allocate(here.length() * sizeof(float));
+  smoothing.change = context.allocate(here.length() * sizeof(float));
+  residuals_.push_back(context.allocate((here.length() + smoothing.preconditioner->ghosts()) * sizeof(float)));
   smoothing.step = step_name(here.space().order(), "vectors");
 }
 
@@ -77,24 +77,28 @@ bool Multigrid::enqueues() const {
 }
 
 void Multigrid::solve_coarsest(device::Stream& stream) {
-  if (b_.empty()) return;
-  coarse_->solve(b_.back().as<float>(), x_.back().as<float>(), stream);
+  if (x_.empty()) return;
+  coarse_->solve(residuals_.back().as<float>(), x_.back().as<float>(), stream);
 }
 
-void Multigrid::cycle(std::size_t level, const float* b, float* x, device::Stream& stream) {
-  if (level == smoothing_.size()) return coarse_->solve(b, x, stream);
+void Multigrid::apply(const float* b, float* x, device::Stream& stream) {
+  if (smoothing_.empty()) return coarse_->solve(b, x, stream);
+  observed(observation_.observer, smoothing_.front().step, stream,
+           [&] { copy(b, residuals_.front().as<float>(), levels_.front()->length(), stream); });
+  cycle(0, x, stream);
+}
+
+void Multigrid::cycle(std::size_t level, float* x, device::Stream& stream) {
+  auto* const residual = residuals_[level].as<float>();
+  if (level == smoothing_.size()) return coarse_->solve(residual, x, stream);
   Smoothing& here = smoothing_[level];
-  auto* const residual = here.residual.as<float>();
-  auto* const coarse_b = b_[level].as<float>();
-  auto* const coarse_x = x_[level].as<float>();
-  here.smoother->smooth(b, x, true, stream);
-  levels_[level]->apply(x, residual, stream);
-  observed(observation_.observer, here.step, stream,
-           [&] { subtract_from(b, residual, levels_[level]->length(), stream); });
-  here.to_coarser->restrict_to_coarse(residual, coarse_b, stream);
-  cycle(level + 1, coarse_b, coarse_x, stream);
-  here.to_coarser->add_to_fine(coarse_x, x, stream);
-  here.smoother->smooth(b, x, false, stream);
+  auto* const change = here.change.as<float>();
+  here.smoother->start(residual, x, stream);
+  here.to_coarser->restrict_to_coarse(residual, residuals_[level + 1].as<float>(), stream);
+  cycle(level + 1, x_[level].as<float>(), stream);
+  here.to_coarser->interpolate_to_fine(x_[level].as<float>(), change, stream);
+  levels_[level]->subtract(change, residual, stream);
+  here.smoother->finish(residual, x, change, stream);
 }
 
 }  // namespace commlens::solvers

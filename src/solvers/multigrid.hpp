@@ -35,7 +35,7 @@ class Multigrid {
   Multigrid(Multigrid&&) = delete;
 
   /// Queues x, an approximate solution of A x = b. Collective.
-  void apply(const float* b, float* x, device::Stream& stream) { cycle(0, b, x, stream); }
+  void apply(const float* b, float* x, device::Stream& stream);
 
   /// Whether the host never waits in apply(), so that it can be part of a device::Graph.
   [[nodiscard]] bool enqueues() const;
@@ -46,6 +46,7 @@ class Multigrid {
   /// Of S A, for each level but the coarsest.
   [[nodiscard]] const std::vector<double>& spectral_radii() const { return spectral_radii_; }
   [[nodiscard]] std::string coarse_description() const { return coarse_->description(); }
+  [[nodiscard]] double coarse_traffic(double of_operator) const { return coarse_->traffic(of_operator); }
   [[nodiscard]] std::size_t levels() const { return levels_.size(); }
   /// By level.
   [[nodiscard]] const sem::FunctionSpace& space(std::size_t level) const { return levels_.at(level)->space(); }
@@ -56,19 +57,21 @@ class Multigrid {
     std::unique_ptr<Preconditioner> preconditioner;
     std::unique_ptr<Chebyshev> smoother;
     std::unique_ptr<Interpolation> to_coarser;
-    device::Buffer residual;
+    device::Buffer change;  ///< of x, from the coarser levels
     std::string step;
   };
 
   std::unique_ptr<CoarseSolver> make_coarse(const Options& options, const Context& context);
   void make_smoother(std::size_t level, const Options& options, const Context& context);
-  void cycle(std::size_t level, const float* b, float* x, device::Stream& stream);
+  /// For the level's residual, with x = 0.
+  void cycle(std::size_t level, float* x, device::Stream& stream);
 
   const Observation& observation_;
   std::vector<std::unique_ptr<sem::FunctionSpace>> coarser_spaces_;
   std::vector<std::unique_ptr<Level<float>>> levels_;
   std::vector<Smoothing> smoothing_;
-  std::vector<device::Buffer> b_, x_;  ///< of all levels but the finest
+  std::vector<device::Buffer> residuals_;  ///< of all levels, with ghosts
+  std::vector<device::Buffer> x_;          ///< of all levels but the finest
   std::vector<double> spectral_radii_;
   std::unique_ptr<CoarseSolver> coarse_;
 };

@@ -209,9 +209,8 @@ void Schwarz::fetch_ghosts(float* input, device::Stream& stream) {
   });
 }
 
-void Schwarz::apply(float* input, float* output, device::Stream& stream) {
+void Schwarz::apply_to_zero(float* input, float* output, device::Stream& stream) {
   fetch_ghosts(input, stream);
-  stream.fill(output, 0, level_.length() * sizeof(float));
   level_.assemble(step_, output, stream, [&](sem::ElementRange range) {
     const SchwarzCall call{.elements = range,
                            .input = input,

@@ -37,7 +37,8 @@ class Schwarz final : public Preconditioner {
   Schwarz(Level<float>& level, const LevelOptions& options, const Context& context, const Observation& observation);
 
   [[nodiscard]] std::size_t ghosts() const override { return extension_.ghosts; }
-  void apply(float* input, float* output, device::Stream& stream) override;
+  [[nodiscard]] std::size_t added_from() const override { return level_.added_from(); }
+  void apply_to_zero(float* input, float* output, device::Stream& stream) override;
   [[nodiscard]] bool enqueues() const override {
     return level_.enqueues() && (!fetch_.operation || fetch_.operation->enqueues());
   }

@@ -219,6 +219,26 @@ TEST_P(PoissonIn, AddsUpOverRangesInBothTraversals) {
   }
 }
 
+TEST_P(PoissonIn, SubtractsFromEveryUnknown) {
+  for (const int order : {1, 3, 7}) {
+    const Problem problem({.elements = {4, 3, 3}, .order = order});
+    const std::size_t elements = problem.mesh.elements();
+    for (const Geometry geometry : {Geometry::stored, Geometry::trilinear}) {
+      const auto poisson = make(problem, geometry, Storage::unique);
+      const Vector input = problem.random(Storage::unique, 4);
+      const auto in = uploaded(input);
+      const auto vector = uploaded(problem.random(Storage::unique, 5));
+      for (const ElementRange& range : {ElementRange{0, elements / 3}, ElementRange{elements / 3, elements}}) {
+        poisson->subtract(range, in.as<double>(), vector.as<double>(), *stream);
+      }
+      Vector expected = problem.random(Storage::unique, 5);
+      const Vector image = apply(*poisson, problem, input).output;
+      for (std::size_t i = 0; i < expected.size(); ++i) expected[i] -= image[i];
+      expect_equal(downloaded<double>(vector), expected, 1e-13, "order " + std::to_string(order));
+    }
+  }
+}
+
 TEST_P(PoissonIn, AddsToWhatSeveralHaveAndWritesTheRest) {
   const Problem problem({.elements = {4, 3, 3}, .order = 3});
   const std::size_t elements = problem.mesh.elements();

@@ -56,17 +56,16 @@ class InterpolationIn : public SolversIn {
   };
 };
 
-TEST_P(InterpolationIn, AddsTheInterpolatedValuesOnce) {
+TEST_P(InterpolationIn, WritesTheInterpolatedValues) {
   for (const Orders& orders : all_orders) {
     Levels levels(orders, context(), nobody);
     const Problem<float>& coarse = levels.coarse;
     const Problem<float>& fine = levels.fine;
     const Vector u = coarse.whole.random(6);
-    const Vector before = fine.whole.random(7);
     const auto from = vector<float>(coarse.whole.on(coarse.space, u));
-    const auto to = vector<float>(fine.whole.on(fine.space, before));
-    levels.interpolation.add_to_fine(from.as<float>(), to.as<float>(), *stream);
-    const Vector expected = reference::sum(before, 1, reference::interpolated(coarse.whole, fine.whole, u));
+    const auto to = output<float>(fine.space.length());
+    levels.interpolation.interpolate_to_fine(from.as<float>(), to.as<float>(), *stream);
+    const Vector expected = reference::interpolated(coarse.whole, fine.whole, u);
     // Four ranks have blocks of different sizes: of a node that they share they have different numbers of elements.
     const Vector interpolated = fine.whole.gathered(fine.space, values_of<float>(to, fine.space.length()));
     expect_equal(interpolated, expected, 1e-6, describe(orders));

@@ -24,8 +24,10 @@ class SchwarzIn : public SolversIn {
     const Vector r = problem.whole.random(3);
     const auto input = vector<float>(problem.whole.on(problem.space, r), schwarz.ghosts());
     const auto result = output<float>(length);
+    const std::size_t added_from = schwarz.added_from();
     for (int repetition = 0; repetition < 2; ++repetition) {
-      schwarz.apply(input.as<float>(), result.as<float>(), *stream);
+      stream->fill(result.as<float>() + added_from, 0, (length - added_from) * sizeof(float));
+      schwarz.apply_to_zero(input.as<float>(), result.as<float>(), *stream);
     }
     const Vector expected = problem.whole.on(problem.space, reference::Schwarz(problem.whole).apply(r));
     expect_equal(values_of<float>(result, length), expected, 1e-5, text(shape));
@@ -56,7 +58,6 @@ class ChebyshevIn : public SolversIn {
     const reference::Whole& whole = problem.whole;
     const Operator sa = [&](const Vector& v) { return s(whole.apply(v)); };
     const Vector solution = whole.random(4);
-    const auto b = vector<float>(whole.on(problem.space, whole.apply(solution)));
     for (const std::size_t degree : {0, 1, 2, 3}) {
       Chebyshev chebyshev(problem.level, preconditioner, degree, bounds, context(), nobody);
       for (const bool from_zero : {true, false}) {
@@ -64,8 +65,21 @@ class ChebyshevIn : public SolversIn {
         // What x holds must not matter where it starts from 0.
         const auto x =
             from_zero ? output<float>(problem.space.length()) : vector<float>(whole.on(problem.space, start));
-        chebyshev.smooth(b.as<float>(), x.as<float>(), from_zero, *stream);
-        const Vector error = reference::chebyshev(sa, bounds, degree + 1, sum(solution, -1, start));
+        const Vector change = from_zero ? Vector(whole.unknowns()) : whole.random(6);
+        const auto change_here = vector<float>(whole.on(problem.space, change));
+        const Vector error_before = sum(solution, -1, sum(start, 1, change));
+        const auto residual =
+            vector<float>(whole.on(problem.space, whole.apply(error_before)), preconditioner.ghosts());
+        if (from_zero) {
+          chebyshev.start(residual.as<float>(), x.as<float>(), *stream);
+        } else {
+          chebyshev.finish(residual.as<float>(), x.as<float>(), change_here.as<float>(), *stream);
+        }
+        const Vector error = reference::chebyshev(sa, bounds, degree + 1, error_before);
+        if (from_zero) {
+          expect_equal(values_of<float>(residual, problem.space.length()), whole.on(problem.space, whole.apply(error)),
+                       1e-4, "the residual, degree " + std::to_string(degree));
+        }
         expect_equal(values_of<float>(x, problem.space.length()), whole.on(problem.space, sum(solution, -1, error)),
                      2e-5, "degree " + std::to_string(degree) + (from_zero ? ", from 0" : ""));
       }

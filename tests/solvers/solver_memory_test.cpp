@@ -63,7 +63,7 @@ TEST_P(SolverMemoryIn, IsAtMostTheEstimates) {
       return std::make_unique<Chebyshev>(level, schwarz, 2, Chebyshev::Bounds{.least = 1, .largest = 10}, context(),
                                          nobody);
     });
-    EXPECT_LE(of_chebyshev, Chebyshev::upper_bytes(length, ghosts)) << label;
+    EXPECT_LE(of_chebyshev, Chebyshev::upper_bytes(length)) << label;
 
     Level<double> in_double(space, level_options(), context(), nobody);
     for (const std::size_t restart : {1, 30, 200}) {
@@ -85,7 +85,7 @@ TEST_P(SolverMemoryIn, IsNotMuchLessThanTheEstimates) {
   Schwarz schwarz(level, level_options(), context(), nobody);
   EXPECT_LT(Schwarz::upper_bytes(elements, shape.order),
             1.5 * bytes_of([&] { return std::make_unique<Schwarz>(level, level_options(), context(), nobody); }));
-  EXPECT_LT(Chebyshev::upper_bytes(length, static_cast<double>(schwarz.ghosts())),
+  EXPECT_LT(Chebyshev::upper_bytes(length),
             1.5 * bytes_of([&] {
               return std::make_unique<Chebyshev>(level, schwarz, 2, Chebyshev::Bounds{.least = 1, .largest = 10},
                                                  context(), nobody);

@@ -64,6 +64,47 @@ def bps5_parts() -> list[Row]:
 
 
 @table
+def bps5_versions() -> list[Row]:
+    rows: list[Row] = [
+        [
+            *("one H100, elements", "eps", "version", "levels", "restart"),
+            *("iterations", "time, ms", _THROUGHPUT, "DOF/s"),
+        ]
+    ]
+    for version, name in (("before", "h100/bps5-before"), ("now", "h100/bps5-after")):
+        for record in records(name):
+            rows.append(
+                [
+                    _settings(record)[0],
+                    str(record.parameters["kershaw_eps"]),
+                    version,
+                    str(record.parameters["levels"]),
+                    str(record.parameters["restart"]),
+                    fact(record, "iterations", ".0f"),
+                    median(record, "time_ms"),
+                    _throughput(record),
+                    f"{value(record, 'throughput_DOF_per_s'):.3g}",
+                ]
+            )
+    return rows
+
+
+@table
+def bps5_versions_parts() -> list[Row]:
+    """Microseconds of an iteration, of the first problem."""
+
+    def of_iteration(record: Record) -> dict[str, float]:
+        count = float(fact(record, "iterations", ".0f"))
+        return {part.name: part.time_s / count * 1e6 for part in record.parts}
+
+    before, now = (of_iteration(records(f"h100/bps5-{name}")[0]) for name in ("before", "after"))
+    rows: list[Row] = [["one H100, µs of an iteration", "before", "now"]]
+    for name, time in before.items():
+        rows.append([f"`{name}`", f"{time:.0f}", f"{now[name]:.0f}" if name in now else "-"])
+    return rows
+
+
+@table
 def bps5_ranks() -> list[Row]:
     alone = value(records("h200/bps5")[0], "throughput_DOF_iter_per_s")
 

@@ -18,7 +18,7 @@ struct Options : SolveOptions {
   solvers::Smoother smoother = solvers::Smoother::chebyshev_ras;
   solvers::Coarse coarse = solvers::boomeramg_missing().empty() ? solvers::Coarse::boomeramg : solvers::Coarse::cg;
   std::size_t coarse_steps = 20;
-  std::size_t restart = 30;
+  std::size_t restart = 15;
 
   Options() {
     iterations = 500;

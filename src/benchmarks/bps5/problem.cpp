@@ -27,7 +27,8 @@ void require_mode(const sem::FunctionSpace& space, const Options& options, const
   if (!reason.empty()) options.mode.refuse(reason);
 }
 
-/// Applications in a V-cycle, per level above the coarsest: before the coarser levels, for the residual, and after.
+/// Applications in a V-cycle, per level above the coarsest: before the coarser levels, for their change of x, and
+/// after.
 struct Applications {
   double of_operator = 0;
   double of_smoother = 0;
@@ -36,18 +37,18 @@ struct Applications {
 
 Applications applications(const Options& options) {
   const double degree = options.smoother == solvers::Smoother::ras ? 0 : 2;
-  // From zero: b is read and written, then S b gives the direction and x. With each degree the direction, S b and x are
-  // read and written, and S A d is read. After the coarser levels b - A x and x are read, too.
-  return {.of_operator = 2 * degree + 2, .of_smoother = 2 * degree + 2, .vectors = 5 + 7 + 3 + 14 * degree};
+  // From zero: S r gives the direction and x. With each degree the direction, S r and x are read, and two of them
+  // written. After the coarser levels S r, their change of x and x are read, and two vectors are written.
+  return {.of_operator = 2 * degree + 2, .of_smoother = 2 * degree + 2, .vectors = 3 + 5 + 10 * degree};
 }
 
 double geometry_bytes(const Options& options, double elements, double nodes, double real) {
   return options.geometry == sem::Geometry::stored ? 6 * nodes * real : 24 * elements * real;
 }
 
-/// The output is set to 0, read and written.
+/// The output is read and written.
 double operator_bytes(const Options& options, double elements, double nodes, double length, double real) {
-  return 4 * length * real + nodes * sizeof(std::uint32_t) + geometry_bytes(options, elements, nodes, real);
+  return 3 * length * real + nodes * sizeof(std::uint32_t) + geometry_bytes(options, elements, nodes, real);
 }
 
 /// Six products with the eigenvectors, and the division.
@@ -77,7 +78,7 @@ double cycle_flops(const Options& options, double elements) {
   return flops / 2;  // in single precision
 }
 
-double cycle_bytes(const Problem& problem, int ranks) {
+double cycle_bytes(const Problem& problem) {
   constexpr double real = sizeof(float);
   const Options& options = problem.options();
   const Applications count = applications(options);
@@ -90,17 +91,15 @@ double cycle_bytes(const Problem& problem, int ranks) {
     const double indices = nodes * sizeof(std::uint32_t);
     const double of_operator = operator_bytes(options, elements, nodes, length, real);
     if (level + 1 == options.levels.size()) {
-      const auto steps = static_cast<double>(options.coarse_steps);
-      const double copies = options.coarse == solvers::Coarse::cg_replicated ? ranks : 1;
-      bytes += options.coarse == solvers::Coarse::boomeramg ? 2 * length * real
-                                                            : copies * steps * (of_operator + 12 * length * real);
+      bytes += problem.preconditioner().coarse_traffic(of_operator);
       continue;
     }
     const bool schwarz = options.smoother != solvers::Smoother::chebyshev_jacobi;
     const double of_smoother =
-        schwarz ? 5 * length * real + indices + solvers::Schwarz::traffic(elements, space.order()) : 3 * length * real;
+        schwarz ? 4 * length * real + indices + solvers::Schwarz::traffic(elements, space.order()) : 3 * length * real;
     bytes += count.of_operator * of_operator + count.of_smoother * of_smoother + count.vectors * length * real;
-    bytes += 5 * length * real + 2 * indices;  // restriction and interpolation
+    // The finest residual is a copy. Restriction reads the residual and weights; interpolation writes a change of x.
+    bytes += ((level == 0 ? 2 : 0) + 3) * length * real + 2 * indices;
   }
   return bytes;
 }
@@ -185,12 +184,11 @@ Work work_of(const Problem& problem, int ranks) {
   const auto length = static_cast<double>(problem.space().length());
   double directions = 0;
   for (std::size_t i = 0; i < count; ++i) directions += static_cast<double>(i % options.restart + 1);
-  return {
-      .dof = work.dof,
-      .flops = iterations * (cycle_flops(options, work.elements) + work.application) + 4 * directions * work.nodes,
-      .bytes = iterations * (cycle_bytes(problem, ranks) +
-                             operator_bytes(options, here, static_cast<double>(mesh.nodes()), length, sizeof(double))) +
-               length * solvers::Fgmres::traffic(options.restart, count)};
+  return {.dof = work.dof,
+          .flops = iterations * (cycle_flops(options, work.elements) + work.application) + 4 * directions * work.nodes,
+          .bytes = iterations * (cycle_bytes(problem) + operator_bytes(options, here, static_cast<double>(mesh.nodes()),
+                                                                       length, sizeof(double))) +
+                   length * solvers::Fgmres::traffic(options.restart, count)};
 }
 
 Residual check_residual(Problem& problem) {

@@ -105,18 +105,24 @@ struct SumScratch {
 };
 static_assert(sizeof(SumScratch) <= 64 * 1024);
 
-/// The sum of `mine` over a block, in its first thread. All threads of the block call it; they are whole warps.
-__device__ inline double add_up_in_block(double mine) {
-  __shared__ double of_warp[32];
-  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
-  const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
+/// The sums of `mine` over a block: the n-th one in its thread n. All threads of the block call it; they are whole
+/// warps, and Count at least.
+template <int Count>
+__device__ inline double add_up_in_block(const double (&mine)[Count]) {
   constexpr unsigned warp = 32;  // a wavefront of 64 counts as two
-  for (unsigned distance = warp / 2; distance > 0; distance /= 2) mine += gpuShuffleDown(mine, distance, warp);
-  if (thread % warp == 0) of_warp[thread / warp] = mine;
+  __shared__ double of_warp[Count][warp];
+  const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+  const unsigned warps = (blockDim.x * blockDim.y * blockDim.z + warp - 1) / warp;
+#pragma unroll
+  for (int n = 0; n < Count; ++n) {
+    double sum = mine[n];
+    for (unsigned distance = warp / 2; distance > 0; distance /= 2) sum += gpuShuffleDown(sum, distance, warp);
+    if (thread % warp == 0) of_warp[n][thread / warp] = sum;
+  }
   __syncthreads();
   double sum = 0;
-  if (thread == 0) {
-    for (unsigned i = 0; i < (threads + warp - 1) / warp; ++i) sum += of_warp[i];
+  if (thread < Count) {
+    for (unsigned i = 0; i < warps; ++i) sum += of_warp[thread][i];
   }
   __syncthreads();  // of_warp may be overwritten
   return sum;
@@ -147,21 +153,21 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
   __shared__ bool last;
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
-  for (int n = 0; n < Count; ++n) {
-    const double of_block = add_up_in_block(mine[n]);
-    if (thread == 0) scratch->of_block[n * gridDim.x + blockIdx.x] = of_block;
-  }
-  if (thread == 0) {
+  const double of_block = add_up_in_block(mine);
+  if (thread < Count) {
+    scratch->of_block[thread * gridDim.x + blockIdx.x] = of_block;
     __threadfence();
-    last = atomicInc(&scratch->arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps around to 0, for the next sum
   }
+  __syncthreads();
+  if (thread == 0) last = atomicInc(&scratch->arrived, gridDim.x - 1) == gridDim.x - 1;  // wraps around to 0
   __syncthreads();
   if (!last) return;
   __threadfence();
-  for (int n = 0; n < Count; ++n) {
-    const double sum = add_up_in_block(part_of_sum(scratch->of_block + n * gridDim.x, thread, threads));
-    if (thread == 0) result[n] = add ? result[n] + sum : sum;
-  }
+  double parts[Count];
+#pragma unroll
+  for (int n = 0; n < Count; ++n) parts[n] = part_of_sum(scratch->of_block + n * gridDim.x, thread, threads);
+  const double sum = add_up_in_block(parts);
+  if (thread < Count) result[thread] = add ? result[thread] + sum : sum;
 }
 
 __device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {

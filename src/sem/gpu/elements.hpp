@@ -33,6 +33,15 @@ __device__ inline void write_unknown(Real* output, std::uint32_t unknown, Real v
   if (by_several && unknown != Numbering::fixed) gpuAtomicAdd(place, value);
 }
 
+/// The same, or subtracts from all.
+template <class Real>
+__device__ inline void write_unknown(Real* output, std::uint32_t unknown, Real value, bool subtract) {
+  Real* const place = output + place_of(unknown);
+  const bool adds = subtract || unknown >= Numbering::by_several;
+  if (!adds) *place = value;
+  if (adds && unknown != Numbering::fixed) gpuAtomicAdd(place, subtract ? -value : value);
+}
+
 /// The element that comes at a place of the traversal; places are numbered as elements are.
 __device__ inline std::size_t element_at(const ElementRange& range, std::size_t place) {
   return range.traversal == device::Traversal::forward ? place : range.first + range.last - 1 - place;

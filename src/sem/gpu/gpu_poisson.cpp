@@ -100,7 +100,7 @@ struct Column {
     if constexpr (storage == Storage::element) {
       call.output[node] = value;
     } else {
-      write_unknown(call.output, unknown[k], value);
+      write_unknown(call.output, unknown[k], value, call.subtract);
     }
   }
 };

@@ -30,7 +30,7 @@ bool launch_kernel(const Gll& gll, const PoissonCall<double>& call, gpuStream_t 
 }  // namespace
 
 bool apply_on_tensor_cores(const Gll& gll, const PoissonCall<double>& call, device::Stream& stream) {
-  if (gll.points.size() != tensor::points || call.factors != nullptr) return false;
+  if (gll.points.size() != tensor::points || call.factors != nullptr || call.subtract) return false;
   auto* const native = static_cast<gpuStream_t>(stream.native());
   return call.unknowns != nullptr ? launch_kernel<Storage::unique>(gll, call, native)
                                   : launch_kernel<Storage::element>(gll, call, native);

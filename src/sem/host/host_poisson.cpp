@@ -115,6 +115,13 @@ inline void scatter(const PoissonCall<Real>& call, std::size_t first_node, const
     for (std::size_t node = 0; node < nodes; ++node) output[first_node + node] = result[node];
     return;
   }
+  if (call.subtract) {
+    for (std::size_t node = 0; node < nodes; ++node) {
+      const std::uint32_t unknown = call.unknowns[first_node + node];
+      if (unknown != Numbering::fixed) output[place_of(unknown)] -= result[node];
+    }
+    return;
+  }
   for (std::size_t line = 0; line < nodes; line += N) {
     const std::uint32_t* const unknowns = call.unknowns + first_node + line;
     if (consecutive_inside<N>(unknowns)) {

@@ -1,16 +1,15 @@
-// The Schwarz smoother on a GPU. A block solves one extended element at a time (or several small ones), a thread one
-// line of it in each direction.
+// The Schwarz smoother on a GPU. A block solves several extended elements, each with N nodes in a direction. A thread has
+// some of an element's N x N lines in registers, in one direction after the other; between, shared memory holds the
+// element. So all threads of an element read the same row of a matrix of eigenvectors at once, for several lines each.
 //
-// The line along t is in registers when the element is read and when it is written; between, shared memory holds the
-// element, and each thread reads a line and writes its product with a matrix in the same place. All threads of a warp
-// read the same element of a matrix, four at a time. In the direction of s the division by the eigenvalues comes
-// between the two products, in registers.
-#include <algorithm>
+// Of an element of order 7 (N = 10) the six products are 49,520 multiply-adds, as on the way back only the element's own
+// nodes are computed: for 8000 elements 13 us of an H100's arithmetic in single precision. Eigenvectors, numbers of
+// unknowns and of neighbors' unknowns are 5.2 kB, and vectors 4.1 kB, which are 25 us of its memory. It takes 81 us: 168
+// registers of a thread leave room for 12 warps per multiprocessor, which mostly wait for memory.
 #include <cstddef>
 #include <cstdint>
 
 #include "device/gpu/launch.hpp"
-#include "device/gpu/occupancy.hpp"
 #include "sem/numbering.hpp"
 #include "solvers/kernels.hpp"
 
@@ -18,89 +17,120 @@ namespace commlens::solvers {
 
 namespace {
 
-using device::gpu::check;
 using sem::Numbering;
 
 /// Of an extended element with N nodes in each direction.
 template <int N>
 struct Layout {
   static constexpr int interior = N - 2;  ///< nodes of the element itself
-  static constexpr int columns = N * N;
-  static constexpr int row = N % 2 == 1 ? N : N + 1;  ///< odd: lines in different banks
-  static constexpr int plane = row * N;
-  static constexpr int field = (plane * N + 3) / 4 * 4;
+  static constexpr int row = N;
+  static constexpr int plane = N * N | 1;  ///< odd: the same place of all planes is in different banks
+  static constexpr int field = plane * N;
   static constexpr int matrix_row = static_cast<int>(EigenLayout::row(N));
   static constexpr int matrix = static_cast<int>(EigenLayout::matrix(N));
   static constexpr int eigen = static_cast<int>(EigenLayout::element(N));
-  static constexpr int elements = columns < 64 ? 128 / columns : 1;
-  static constexpr int threads = (elements * columns + 31) / 32 * 32;
-  /// Blocks per multiprocessor that its registers must suffice for: more would spill them.
-  static constexpr int at_once = N <= 10 ? 3 : 0;
-  static constexpr std::size_t shared_bytes = sizeof(float) * (field + eigen) * elements;
+  static constexpr int groups = 2;  ///< threads that share the lines of one index
+  static constexpr int threads = 64;
+  static constexpr int elements = threads / (groups * N);
+  static constexpr std::size_t shared_bytes = sizeof(float) * static_cast<std::size_t>((eigen + field) * elements);
+  /// Blocks per multiprocessor that its registers must suffice for.
+  static constexpr int at_once = N <= 10 ? 6 : 0;
+
+  /// Lines that a thread has in registers at the same time, of `count`: 50 values at most.
+  static constexpr int lines(int count) {
+    const int most = 50 / N;
+    const int of_group = (count + groups - 1) / groups;
+    const int parts = (of_group + most - 1) / most;
+    return (of_group + parts - 1) / parts;
+  }
 };
 
-/// product[x] = sum over m of matrix[m][x] line[m]: from nodes to eigenvectors.
-template <int N>
-__device__ inline void to_eigenvectors(const float* matrix, const float (&line)[N], float (&product)[N]) {
-  constexpr int row = Layout<N>::matrix_row;
-  float sums[row] = {};
-#pragma unroll
-  for (int m = 0; m < N; ++m) {
-#pragma unroll
-    for (int x = 0; x < row; x += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(matrix + m * row + x);
-      sums[x] += four.x * line[m];
-      sums[x + 1] += four.y * line[m];
-      sums[x + 2] += four.z * line[m];
-      sums[x + 3] += four.w * line[m];
-    }
-  }
-#pragma unroll
-  for (int x = 0; x < N; ++x) product[x] = sums[x];
-}
+/// Some lines of an element, of N values each.
+template <int N, int Lines>
+using LinesOf = float[Lines][N];
 
-/// product[m] = sum over x of matrix[m][x] line[x]: back.
 template <int N>
-__device__ inline void to_nodes(const float* matrix, const float (&line)[N], float (&product)[N]) {
-  constexpr int row = Layout<N>::matrix_row;
+__device__ inline void read_row(const float* matrix, int m, float (&row)[Layout<N>::matrix_row]) {
 #pragma unroll
-  for (int m = 0; m < N; ++m) {
-    float sum = 0;
-#pragma unroll
-    for (int x = 0; x < row; x += 4) {
-      const float4 four = *reinterpret_cast<const float4*>(matrix + m * row + x);
-      sum += four.x * line[x];
-      if (x + 1 < N) sum += four.y * line[x + 1 < N ? x + 1 : 0];
-      if (x + 2 < N) sum += four.z * line[x + 2 < N ? x + 2 : 0];
-      if (x + 3 < N) sum += four.w * line[x + 3 < N ? x + 3 : 0];
-    }
-    product[m] = sum;
+  for (int x = 0; x < Layout<N>::matrix_row; x += 4) {
+    const float4 four = *reinterpret_cast<const float4*>(matrix + m * Layout<N>::matrix_row + x);
+    row[x] = four.x;
+    row[x + 1] = four.y;
+    row[x + 2] = four.z;
+    row[x + 3] = four.w;
   }
 }
 
-template <int N>
-__device__ inline void read_line(const float* from, int stride, float (&line)[N]) {
+/// products[l][x] = sum over m of matrix[m][x] lines[l][m]: from nodes to eigenvectors.
+template <int N, int Lines>
+__device__ inline void to_eigenvectors(const float* matrix, const LinesOf<N, Lines>& lines,
+                                       LinesOf<N, Lines>& products) {
 #pragma unroll
-  for (int m = 0; m < N; ++m) line[m] = from[m * stride];
+  for (int l = 0; l < Lines; ++l) {
+#pragma unroll
+    for (int x = 0; x < N; ++x) products[l][x] = 0;
+  }
+#pragma unroll
+  for (int m = 0; m < N; ++m) {
+    float row[Layout<N>::matrix_row];
+    read_row<N>(matrix, m, row);
+#pragma unroll
+    for (int l = 0; l < Lines; ++l) {
+#pragma unroll
+      for (int x = 0; x < N; ++x) products[l][x] += row[x] * lines[l][m];
+    }
+  }
 }
 
-template <int N>
-__device__ inline void write_line(float* to, int stride, const float (&line)[N]) {
+/// products[l][m] = sum over x of matrix[m][x] lines[l][x]: back, to the element's own nodes.
+template <int N, int Lines>
+__device__ inline void to_nodes(const float* matrix, const LinesOf<N, Lines>& lines, LinesOf<N, Lines>& products) {
 #pragma unroll
-  for (int m = 0; m < N; ++m) to[m * stride] = line[m];
+  for (int m = 1; m < N - 1; ++m) {
+    float row[Layout<N>::matrix_row];
+    read_row<N>(matrix, m, row);
+#pragma unroll
+    for (int l = 0; l < Lines; ++l) {
+      float sum = 0;
+#pragma unroll
+      for (int x = 0; x < N; ++x) sum += row[x] * lines[l][x];
+      products[l][m] = sum;
+    }
+  }
 }
 
-/// The nodes (i, j, 0 ...) of the extended element: its own, those of neighbors around, and 0 at edges and corners.
-/// All places are read before any value is: one after the other they would cost a latency of memory each.
+/// Lines of which each begins `apart` after the one before; of these there are `count`.
+template <int N, int Lines>
+__device__ inline void read_lines(const float* from, int apart, int stride, int count, LinesOf<N, Lines>& lines) {
+#pragma unroll
+  for (int l = 0; l < Lines; ++l) {
+#pragma unroll
+    for (int m = 0; m < N; ++m) lines[l][m] = l < count ? from[l * apart + m * stride] : 0.0F;
+  }
+}
+
+/// Their values First … N - 1 - First.
+template <int N, int Lines, int First>
+__device__ inline void write_lines(float* to, int apart, int stride, int count, const LinesOf<N, Lines>& lines) {
+#pragma unroll
+  for (int l = 0; l < Lines; ++l) {
+    if (l >= count) break;
+#pragma unroll
+    for (int m = First; m < N - First; ++m) to[l * apart + m * stride] = lines[l][m];
+  }
+}
+
+/// Places of the nodes (i, j, 0 …) of the extended element: its own, those of neighbors around, and none at edges and
+/// corners.
 template <int N>
-__device__ inline void read_column(const SchwarzCall& call, std::size_t element, int i, int j, float (&column)[N]) {
+__device__ inline void read_places(const SchwarzCall& call, std::size_t element, int i, int j,
+                                   std::uint32_t (&place)[N]) {
   constexpr int n = Layout<N>::interior;
   const std::uint32_t* const faces = call.neighbors + element * 6 * n * n;
   const bool inside_i = i > 0 && i < N - 1;
   const bool inside_j = j > 0 && j < N - 1;
   const std::uint32_t* nodes = nullptr;
   int stride = n;
-  std::uint32_t place[N];
   place[0] = Numbering::fixed;
   place[N - 1] = Numbering::fixed;
   if (inside_i && inside_j) {
@@ -115,34 +145,145 @@ __device__ inline void read_column(const SchwarzCall& call, std::size_t element,
   }
 #pragma unroll
   for (int k = 0; k < n; ++k) place[k + 1] = nodes == nullptr ? Numbering::fixed : nodes[k * stride];
-#pragma unroll
-  for (int k = 0; k < N; ++k) {
-    column[k] = place[k] == Numbering::fixed ? 0.0F : call.input[place[k] & ~Numbering::by_several];
-  }
 }
 
-/// Adds to the element's own unknowns; those that no other element has are written.
+/// A thread's part of one element.
 template <int N>
-__device__ inline void add_column(const SchwarzCall& call, std::size_t element, int i, int j,
-                                  const float (&column)[N]) {
-  constexpr int n = Layout<N>::interior;
-  if (i == 0 || i == N - 1 || j == 0 || j == N - 1) return;
-  const std::uint32_t* const column_unknowns = call.unknowns + element * n * n * n + (i - 1) + n * (j - 1);
-  std::uint32_t unknown[n];
-  float weight[n];
+struct Part {
+  using Of = Layout<N>;
+  static constexpr int lines = Of::lines(N);
+  static constexpr int inner_lines = Of::lines(Of::interior);
+
+  const SchwarzCall& call;
+  const float* eigen;  ///< in shared memory
+  float* field;
+  std::size_t element;
+  int own;    ///< i of its lines along t, k of its other lines
+  int group;  ///< of lines
+
+  /// Several lines' places are read before any value is: one after the other they would cost a latency of memory each.
+  __device__ void read_and_transform_t() const {
+#pragma unroll 1
+    for (int j = group * lines; j < N; j += Of::groups * lines) {
+      std::uint32_t place[lines][N];
+      LinesOf<N, lines> values;
+      LinesOf<N, lines> products;
 #pragma unroll
-  for (int k = 0; k < n; ++k) unknown[k] = column_unknowns[k * n * n];
+      for (int l = 0; l < lines; ++l) read_places<N>(call, element, own, j + l, place[l]);
 #pragma unroll
-  for (int k = 0; k < n; ++k) {
-    weight[k] = unknown[k] == Numbering::fixed ? 0.0F : call.weights[unknown[k] & ~Numbering::by_several];
-  }
+      for (int l = 0; l < lines; ++l) {
 #pragma unroll
-  for (int k = 0; k < n; ++k) {
-    if (unknown[k] < Numbering::by_several) {
-      call.output[unknown[k]] = weight[k] * column[k + 1];
-    } else if (unknown[k] != Numbering::fixed) {
-      gpuAtomicAdd(call.output + (unknown[k] & ~Numbering::by_several), weight[k] * column[k + 1]);
+        for (int k = 0; k < N; ++k) {
+          const bool none = place[l][k] == Numbering::fixed;
+          values[l][k] = none ? 0.0F : call.input[place[l][k] & ~Numbering::by_several];
+        }
+      }
+      to_eigenvectors<N, lines>(eigen + 2 * Of::matrix, values, products);
+      write_lines<N, lines, 0>(field + own + Of::row * j, Of::row, Of::plane, N - j, products);
     }
+  }
+
+  __device__ void transform_r() const {
+#pragma unroll 1
+    for (int j = group * lines; j < N; j += Of::groups * lines) {
+      float* const at = field + Of::plane * own + Of::row * j;
+      LinesOf<N, lines> values;
+      LinesOf<N, lines> products;
+      read_lines<N, lines>(at, Of::row, 1, N - j, values);
+      to_eigenvectors<N, lines>(eigen, values, products);
+      write_lines<N, lines, 0>(at, Of::row, 1, N - j, products);
+    }
+  }
+
+  /// To eigenvectors, where values are divided by the eigenvalues, and back.
+  __device__ void solve_s() const {
+    const float* const values_of_r = eigen + 3 * Of::matrix;
+    const float* const values_of_s = values_of_r + Of::matrix_row;
+    const float value_of_t = values_of_s[Of::matrix_row + own];
+#pragma unroll 1
+    for (int i = group * lines; i < N; i += Of::groups * lines) {
+      float* const at = field + Of::plane * own + i;
+      LinesOf<N, lines> values;
+      LinesOf<N, lines> products;
+      read_lines<N, lines>(at, 1, Of::row, N - i, values);
+      to_eigenvectors<N, lines>(eigen + Of::matrix, values, products);
+#pragma unroll
+      for (int l = 0; l < lines; ++l) {
+        const float sum = value_of_t + values_of_r[i + l < N ? i + l : 0];
+#pragma unroll
+        for (int m = 0; m < N; ++m) products[l][m] = __fdividef(products[l][m], sum + values_of_s[m]);
+      }
+      to_nodes<N, lines>(eigen + Of::matrix, products, values);
+      write_lines<N, lines, 1>(at, 1, Of::row, N - i, values);
+    }
+  }
+
+  __device__ void back_r() const {
+#pragma unroll 1
+    for (int j = 1 + group * inner_lines; j < N - 1; j += Of::groups * inner_lines) {
+      float* const at = field + Of::plane * own + Of::row * j;
+      LinesOf<N, inner_lines> values;
+      LinesOf<N, inner_lines> products;
+      read_lines<N, inner_lines>(at, Of::row, 1, N - 1 - j, values);
+      to_nodes<N, inner_lines>(eigen, values, products);
+      write_lines<N, inner_lines, 1>(at, Of::row, 1, N - 1 - j, products);
+    }
+  }
+
+  __device__ void back_t_and_add() const {
+    if (own == 0 || own == N - 1) return;
+#pragma unroll 1
+    for (int j = 1 + group * inner_lines; j < N - 1; j += Of::groups * inner_lines) {
+      LinesOf<N, inner_lines> values;
+      LinesOf<N, inner_lines> products;
+      read_lines<N, inner_lines>(field + own + Of::row * j, Of::row, Of::plane, N - 1 - j, values);
+      to_nodes<N, inner_lines>(eigen + 2 * Of::matrix, values, products);
+      add_lines(j, products);
+    }
+  }
+
+  /// Adds to the element's own unknowns; those that no other element has are written.
+  __device__ void add_lines(int j, const LinesOf<N, inner_lines>& products) const {
+    constexpr int n = Of::interior;
+    const std::uint32_t* const nodes = call.unknowns + element * n * n * n + (own - 1) + n * (j - 1);
+    std::uint32_t unknown[inner_lines][n];
+    float weight[inner_lines][n];
+#pragma unroll
+    for (int l = 0; l < inner_lines; ++l) {
+#pragma unroll
+      for (int k = 0; k < n; ++k) unknown[l][k] = j + l < N - 1 ? nodes[n * l + n * n * k] : Numbering::fixed;
+    }
+#pragma unroll
+    for (int l = 0; l < inner_lines; ++l) {
+#pragma unroll
+      for (int k = 0; k < n; ++k) {
+        const bool none = unknown[l][k] == Numbering::fixed;
+        weight[l][k] = none ? 0.0F : call.weights[unknown[l][k] & ~Numbering::by_several];
+      }
+    }
+#pragma unroll
+    for (int l = 0; l < inner_lines; ++l) {
+#pragma unroll
+      for (int k = 0; k < n; ++k) {
+        const float value = weight[l][k] * products[l][k + 1];
+        const bool by_several = unknown[l][k] >= Numbering::by_several;
+        float* const place = call.output + (unknown[l][k] & ~Numbering::by_several);
+        if (!by_several) *place = value;
+        if (by_several && unknown[l][k] != Numbering::fixed) gpuAtomicAdd(place, value);
+      }
+    }
+  }
+};
+
+template <int N>
+__device__ inline void copy_eigenvectors(const SchwarzCall& call, std::size_t first, float* shared) {
+  constexpr int fours = Layout<N>::eigen / 4;
+  const std::size_t left = call.elements.last - first;
+  const int count = fours * static_cast<int>(left < Layout<N>::elements ? left : Layout<N>::elements);
+  const auto* const from = reinterpret_cast<const float4*>(call.eigen) + first * fours;
+#pragma unroll 4
+  for (int at = static_cast<int>(threadIdx.x); at < count; at += Layout<N>::threads) {
+    reinterpret_cast<float4*>(shared)[at] = from[at];
   }
 }
 
@@ -150,82 +291,41 @@ template <int N>
 __global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once) schwarz_kernel(const SchwarzCall call) {
   using Of = Layout<N>;
   extern __shared__ float4 words[];
-  const int slot = static_cast<int>(threadIdx.x) / Of::columns;
-  const int thread = static_cast<int>(threadIdx.x) % Of::columns;
-  const int i = thread % N;
-  const int j = thread / N;
-  float* const eigen = reinterpret_cast<float*>(words) + slot * (Of::field + Of::eigen);
-  float* const field = eigen + Of::eigen;
-  const float* const values = eigen + 3 * Of::matrix;
-  const std::size_t step = static_cast<std::size_t>(gridDim.x) * Of::elements;
+  float* const eigen = reinterpret_cast<float*>(words);
+  float* const fields = eigen + Of::elements * Of::eigen;
+  const int slot = static_cast<int>(threadIdx.x) / (Of::groups * N);
+  const int group = static_cast<int>(threadIdx.x) / N % Of::groups;
+  const int own = static_cast<int>(threadIdx.x) % N;
   const std::size_t first = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements;
-  for (std::size_t begin = first; begin < call.elements.last; begin += step) {
-    const std::size_t element = begin + slot;
-    const bool active = slot < Of::elements && element < call.elements.last;
-    float line[N];
-    float product[N];
-    if (active) {
-      const auto* const from = reinterpret_cast<const float4*>(call.eigen + element * Of::eigen);
-      for (int at = thread; at < Of::eigen / 4; at += Of::columns) reinterpret_cast<float4*>(eigen)[at] = from[at];
-      read_column<N>(call, element, i, j, line);
-    }
-    __syncthreads();
-    if (active) {
-      to_eigenvectors<N>(eigen + 2 * Of::matrix, line, product);
-      write_line<N>(field + i + Of::row * j, Of::plane, product);
-    }
-    __syncthreads();
-    if (active) {  // the line along r at (s, t) = (i, j)
-      float* const along = field + Of::row * i + Of::plane * j;
-      read_line<N>(along, 1, line);
-      to_eigenvectors<N>(eigen, line, product);
-      write_line<N>(along, 1, product);
-    }
-    __syncthreads();
-    if (active) {  // along s at (r, t) = (i, j)
-      float* const along = field + i + Of::plane * j;
-      read_line<N>(along, Of::row, line);
-      to_eigenvectors<N>(eigen + Of::matrix, line, product);
-      const float sum = values[i] + values[2 * Of::matrix_row + j];
-#pragma unroll
-      for (int m = 0; m < N; ++m) product[m] = __fdividef(product[m], sum + values[Of::matrix_row + m]);
-      to_nodes<N>(eigen + Of::matrix, product, line);
-      write_line<N>(along, Of::row, line);
-    }
-    __syncthreads();
-    if (active) {
-      float* const along = field + Of::row * i + Of::plane * j;
-      read_line<N>(along, 1, line);
-      to_nodes<N>(eigen, line, product);
-      write_line<N>(along, 1, product);
-    }
-    __syncthreads();
-    if (active) {
-      read_line<N>(field + i + Of::row * j, Of::plane, line);
-      to_nodes<N>(eigen + 2 * Of::matrix, line, product);
-      add_column<N>(call, element, i, j, product);
-    }
-    __syncthreads();  // the element's matrices may be overwritten
-  }
+  const bool active = slot < Of::elements && first + slot < call.elements.last;
+  const Part<N> part{call, eigen + slot * Of::eigen, fields + slot * Of::field, first + slot, own, group};
+  copy_eigenvectors<N>(call, first, eigen);
+  __syncthreads();
+  device::gpu::wait_for_previous_kernel();
+  if (active) part.read_and_transform_t();
+  __syncthreads();
+  if (active) part.transform_r();
+  __syncthreads();
+  if (active) part.solve_s();
+  __syncthreads();
+  if (active) part.back_r();
+  __syncthreads();
+  if (active) part.back_t_and_add();
 }
 
 template <int N>
-void launch_kernel(const SchwarzCall& call, gpuStream_t stream) {
+void launch_kernel(const SchwarzCall& call, void* stream) {
   using Of = Layout<N>;
-  const auto kernel = schwarz_kernel<N>;
-  static const unsigned resident = device::gpu::resident_blocks(kernel, Of::threads, Of::shared_bytes);
   const std::size_t count = call.elements.last - call.elements.first;
   if (count == 0) return;
-  const std::size_t wanted = (count + Of::elements - 1) / Of::elements;
-  const auto blocks = static_cast<unsigned>(std::min<std::size_t>(wanted, resident));
-  kernel<<<blocks, Of::threads, Of::shared_bytes, stream>>>(call);
-  check(gpuGetLastError(), "kernel launch");
+  const auto blocks = static_cast<unsigned>((count + Of::elements - 1) / Of::elements);
+  device::gpu::launch_dependent<schwarz_kernel<N>>(blocks, Of::threads, Of::shared_bytes, stream, call);
 }
 
 }  // namespace
 
 void schwarz_on_gpu(int order, const SchwarzCall& call, device::Stream& stream) {
-  auto* const native = static_cast<gpuStream_t>(stream.native());
+  void* const native = stream.native();
   with_extended_nodes(order, [&](auto nodes) { launch_kernel<decltype(nodes)::value>(call, native); });
 }
 

@@ -29,8 +29,11 @@ void scatter(const InterpolationCall& call, std::size_t element, const float* va
   for (std::size_t node = 0; node < nodes; ++node) {
     const std::uint32_t unknown = call.output_unknowns[element * nodes + node];
     if (unknown == Numbering::fixed) continue;
-    const std::uint32_t place = unknown & ~Numbering::by_several;
-    call.output[place] += values[node];
+    if (unknown < Numbering::by_several) {
+      call.output[unknown] = values[node];
+    } else {
+      call.output[unknown & ~Numbering::by_several] += values[node];
+    }
   }
 }
 

@@ -123,7 +123,8 @@ inline void add_interior(const SchwarzCall& call, std::size_t element, const flo
         const std::uint32_t unknown = unknowns[i + n * (j + n * k)];
         if (unknown == Numbering::fixed) continue;
         const std::uint32_t place = unknown & ~Numbering::by_several;
-        call.output[place] += call.weights[place] * u[i + 1 + N * (j + 1 + N * (k + 1))];
+        const float value = call.weights[place] * u[i + 1 + N * (j + 1 + N * (k + 1))];
+        call.output[place] = unknown < Numbering::by_several ? value : call.output[place] + value;
       }
     }
   }

@@ -132,8 +132,8 @@ def _notes(reroute: Reroute) -> Iterator[str]:
     yield f"means over ranks; By MPI: {is_measured if reroute.dry_run else is_estimated}"
     if reroute.verified:
         yield "what was rerouted is timed with its comparison"
-    if copies := sum(sum(function.local_copies) for function in reroute.functions):
-        yield f"{plural(copies, 'call')} with a buffer in other memory than before: copied there"
+    if copied := sum(sum(function.local_copies) for function in reroute.functions):
+        yield f"{plural(copied, 'call')} with a buffer in other memory than before: copied there"
 
 
 def _difference_table(reroute: Reroute) -> Table[WrongElement]:

@@ -14,6 +14,7 @@ import pytest
 from building_helpers import ROOT, tool
 from commlens.cli import command
 from commlens.cli.history import history
+from commlens.cli.sites import sites
 from commlens.cli.trace import trace
 
 TOOL = ROOT / "tools" / "command_reference.py"
@@ -36,7 +37,7 @@ def test_the_help_option_is_the_same_for_a_command_that_runs_by_itself(name: str
 
 def test_every_command_has_a_manual_page(tmp_path: Path) -> None:
     subprocess.run([sys.executable, TOOL, "--man", tmp_path], check=True)
-    nested = {"history": history, "trace": trace}
+    nested = {"history": history, "sites": sites, "trace": trace}
     names = [
         *COMMANDS, *(f"{group}-{name}" for group, own in nested.items() for name in own.commands),
     ]  # fmt: skip

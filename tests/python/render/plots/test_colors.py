@@ -31,11 +31,12 @@ def measured(files: list[Path]) -> list[Record]:
 
 @cache
 def pictures() -> list[tuple[str, Figure]]:
-    """Of each file, of a record of each benchmark, and their timelines."""
+    """Of each file, of a record of each benchmark (but of replays, which would make the picture too
+    high), and their timelines."""
     figures = []
     by_file = {str(file.relative_to(MEASURED)): measured([file]) for file in FILES}
     firsts = {records[0].benchmark: records[0] for records in by_file.values() if records}
-    overview = list(firsts.values())
+    overview = [record for name, record in firsts.items() if name != "replay"]
     for name, records in [*by_file.items(), ("overview", overview)]:
         if not records:
             continue

@@ -159,7 +159,8 @@ def test_their_options_are_those_of_cmake() -> None:
     paths = [*FOLDER.rglob("*.py"), EASYCONFIG, CONDA / "recipe.yaml", *CONTAINERS]
     text = "\n".join(map(_text, [*paths, FOLDER / "README.md"]))
     of_environment = {"COMMLENS_" + name for name in (
-        "BENCH", "MACHINE", "PROFILE_LIBRARY", "REROUTE_LIBRARY", "ROOT", "SLOW_TESTS", "TEST_SPACK")}  # fmt: skip
+        "BENCH", "MACHINE", "PROFILE_LIBRARY", "REROUTE_LIBRARY", "ROOT", "SLOW_TESTS",
+        "TEST_SPACK")}  # fmt: skip
     said = {*re.findall(r"\bCOMMLENS_\w+", text)}
     assert said - of_environment <= options
     optional = {*re.findall(r"CMAKE_DISABLE_FIND_PACKAGE_(\w+)", text)}

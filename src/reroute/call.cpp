@@ -1,4 +1,7 @@
 // The way of a call: by MPI, through NCCL, or through pinned memory.
+#include <dlfcn.h>
+#include <execinfo.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -11,20 +14,40 @@
 namespace commlens::reroute {
 namespace {
 
-/// MPI may call its own functions, and its calls are not the program's.
+bool is_in_library(const void* address) {
+  Dl_info own{};
+  Dl_info other{};
+  return dladdr(&reroute, &own) != 0 && dladdr(address, &other) != 0 && own.dli_fbase == other.dli_fbase;
+}
+
+/// Whether the library has been called by what it has called itself.
+bool is_called_from_itself() {
+  void* callers[128];
+  const int count = backtrace(callers, 128);
+  bool has_left = false;
+  for (int number = 0; number < count; ++number) {
+    const bool is_own = is_in_library(callers[number]);
+    if (is_own && has_left) return true;
+    has_left = has_left || !is_own;
+  }
+  return false;
+}
+
+/// MPI may call its own functions, and its calls are not the program's. An error handler may have left a call by
+/// longjmp or an exception, which ends nothing here: so an entry is believed only if the stack has it.
 class Nesting {
  public:
-  Nesting() = default;
-  ~Nesting() { --depth_; }
+  Nesting() { is_within_ = true; }
+  ~Nesting() { is_within_ = is_inner_; }
   Nesting(Nesting&&) = delete;
   [[nodiscard]] bool is_inner() const { return is_inner_; }
 
  private:
   // A preloaded library can use the fast model of thread-local variables.
-  static constinit thread_local int depth_ __attribute__((tls_model("initial-exec")));
-  bool is_inner_ = depth_++ > 0;
+  static constinit thread_local bool is_within_ __attribute__((tls_model("initial-exec")));
+  bool is_inner_ = is_within_ && is_called_from_itself();
 };
-constinit thread_local int Nesting::depth_ = 0;
+constinit thread_local bool Nesting::is_within_ = false;
 
 /// One call, with what is counted of it.
 class Call {

@@ -2,6 +2,7 @@
 //   scenarios NAME
 #include <unistd.h>
 
+#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -271,6 +272,27 @@ void errors() {
   agree();
 }
 
+std::jmp_buf after_error;
+void jump(MPI_Comm*, int*, ...) { std::longjmp(after_error, 1); }
+
+/// A rank's error handler leaves the call in which it is called.
+void jumps() {
+#ifdef MPICH_VERSION
+  return;  // Debian's does not check arguments
+#endif
+  agree();
+  MPI_Errhandler handler;
+  MPI_Comm_create_errhandler(jump, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
+  static const Vector data(many);
+  if (world_rank() == 0 && setjmp(after_error) == 0) {
+    MPI_Allreduce(MPI_IN_PLACE, data.data(), -1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+    require(false, "MPI has not called the error handler");
+  }
+  agree();
+  MPI_Errhandler_free(&handler);
+}
+
 /// NCCL fails after it has been initialized: all ranks get an error, and none hangs.
 void failing() {
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -374,6 +396,7 @@ int main(int argc, char** argv) {
   if (name == "requests") requests();
   if (name == "default-stream") default_stream();
   if (name == "errors") errors();
+  if (name == "jumps") jumps();
   if (name == "failing") failing();
   if (name == "messages") messages();
   if (name == "never") never();

@@ -84,7 +84,17 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:  # noqa: F811
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize(
     "name",
-    ["progress", "threads", "keyvals", "requests", "default-stream", "errors", "never", "mixed"],
+    [
+        "progress",
+        "threads",
+        "keyvals",
+        "requests",
+        "default-stream",
+        "errors",
+        "jumps",
+        "never",
+        "mixed",
+    ],
 )
 def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:  # noqa: F811
     # Without these, a large message and an accumulation need nothing of the other rank.

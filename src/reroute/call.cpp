@@ -180,9 +180,7 @@ int Call::start(const Operands& operands, const Signature& signature, Device& de
   if (memory == nullptr) std::abort();
   auto* operation = new (memory) Operation(arguments_, operands, signature, device, communicator);
   operation->begin();
-  const int error = start_request(operation);
-  if (error == MPI_SUCCESS) *arguments_.request = operation->request;
-  return error;
+  return start_request(operation, arguments_.request);
 }
 
 int Call::rerouted(const Operands& operands, const Signature& signature, Device& device, CclCommunicator* communicator,

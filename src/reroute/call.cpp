@@ -90,7 +90,9 @@ class Call {
 /// What tells, without asking anybody, that the call is MPI's on all ranks.
 Reason Call::refused_at_once() const {
   const Function base = base_of(arguments_.function);
-  if (!reroute.settings.chosen[static_cast<int>(arguments_.function)]) return Reason::not_chosen;
+  if (!reroute.settings.chosen[static_cast<int>(arguments_.function)]) {
+    return is_nonblocking(arguments_.function) ? Reason::not_named : Reason::not_chosen;
+  }
   if (is_message(base) && !reroute.settings.to_staged) return Reason::message;
   if (arguments_.comm == reroute.mpi.null_communicator) return Reason::invalid;
   if (has_root(base) && arguments_.root < 0) return Reason::inter_communicator;

@@ -44,6 +44,24 @@ std::string_view option_of(int function, char (&text)[64]) {
   return text;
 }
 
+/// Messages must be named, and so must nonblocking functions that go to NCCL: its kernel runs until all ranks have made
+/// the call, and a program that waits for the GPU before that waits for ever.
+void choose_functions(const char* named) {
+  for (int number = 0; number < function_count; ++number) {
+    const auto function = static_cast<Function>(number);
+    bool& chosen = reroute.settings.chosen[number];
+    if (named == nullptr) {
+      chosen = !is_message(function) && (!is_nonblocking(function) || reroute.settings.to_staged);
+    } else if (is_message(function)) {
+      chosen = is_listed(named, "p2p");
+    } else {
+      char text[64];
+      chosen =
+          is_listed(named, option_of(number, text)) || (is_nonblocking(function) && is_listed(named, "nonblocking"));
+    }
+  }
+}
+
 void read_settings() {
   Settings& settings = reroute.settings;
   settings.folder = std::getenv("COMMLENS_REROUTE_DIR");
@@ -55,13 +73,7 @@ void read_settings() {
   if (const char* bytes = std::getenv("COMMLENS_REROUTE_MIN_BYTES")) {
     settings.min_bytes = std::strtoull(bytes, nullptr, 10);
   }
-  const char* functions = std::getenv("COMMLENS_REROUTE_FUNCTIONS");
-  for (int function = 0; function < function_count; ++function) {
-    const bool is_safe = !is_message(static_cast<Function>(function));
-    char text[64];
-    const std::string_view name = is_safe ? option_of(function, text) : "p2p";
-    settings.chosen[function] = functions != nullptr ? is_listed(functions, name) : is_safe;
-  }
+  choose_functions(std::getenv("COMMLENS_REROUTE_FUNCTIONS"));
 }
 
 void deactivate_in_child() {

@@ -11,6 +11,7 @@ import pytest
 from profile_helpers import ROOT
 from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
 
+NONBLOCKING = {"COMMLENS_REROUTE_FUNCTIONS": "allreduce,nonblocking"}
 KINDS = ("device", "deviating", "host", "pinned", "managed")
 
 
@@ -100,7 +101,8 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None: 
     # Without these, a large message and an accumulation need nothing of the other rank.
     copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_osc": "pt2pt"}
     program = reroute.compile("scenarios.cpp")
-    run = reroute.run(program, name, ranks=ranks, **(copies if name == "progress" else {}))
+    variables = copies if name == "progress" else {}
+    run = reroute.run(program, name, ranks=ranks, **NONBLOCKING, **variables)
     assert run.status == 0, run.error
     assert run.output.count("good") == len(run.ranks) == ranks
     assert "commlens reroute" not in run.error
@@ -109,8 +111,9 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None: 
 
 
 def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:  # noqa: F811
-    for to, before in (("ccl", 6), ("staged", 0)):
-        run = reroute.run(reroute.compile("scenarios.cpp"), "requests", COMMLENS_REROUTE_TO=to)
+    program = reroute.compile("scenarios.cpp")
+    for to, before, named in (("ccl", 6, NONBLOCKING), ("staged", 0, {})):
+        run = reroute.run(program, "requests", COMMLENS_REROUTE_TO=to, **named)
         assert run.status == 0, run.error
         for rank in run.ranks:
             (calls,) = (f for f in rank["functions"] if f["function"] == "MPI_Iallreduce")
@@ -118,6 +121,21 @@ def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -
             assert calls["rerouted_calls"] == 19 - before
             assert calls["fell_back"].get("no blocking call has agreed", 0) == before
             assert calls["rerouted_s"] == calls["mpi_estimate_s"] > 0
+
+
+def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -> None:  # noqa: F811
+    """NCCL would keep the GPU busy until all ranks have made the call."""
+    program = reroute.compile("scenarios.cpp")
+    for functions, rerouted in (("", 0), ("allreduce", 0), ("allreduce,iallreduce", 13)):
+        run = reroute.run(program, "requests", COMMLENS_REROUTE_FUNCTIONS=functions)
+        assert run.status == 0, run.error
+        for rank in run.ranks:
+            (calls,) = (f for f in rank["functions"] if f["function"] == "MPI_Iallreduce")
+            assert calls["rerouted_calls"] == rerouted
+            if rerouted == 0:
+                (says,) = calls["fell_back"]
+                assert says.startswith("nonblocking, which goes to NCCL only where --functions")
+                assert calls["fell_back"][says] == 19
 
 
 def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
@@ -168,7 +186,9 @@ def test_nccl_that_cannot_be_initialized_is_agreed_on(
     "failure", [f"{what}:{rank}" for what in ("call", "run") for rank in (0, 2)]
 )
 def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: str) -> None:  # noqa: F811
-    run = reroute.run(reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure)
+    run = reroute.run(
+        reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure, **NONBLOCKING
+    )
     assert run.status == 0, run.error
     assert run.output.count("good") == 3
     for rank in range(3):
@@ -184,7 +204,7 @@ def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:
 
 @pytest.mark.parametrize("source", ["rerouted.f90", "rerouted08.f90"])
 def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:  # noqa: F811
-    run = reroute.run(reroute.compile(source), ranks=2)
+    run = reroute.run(reroute.compile(source), ranks=2, **NONBLOCKING)
     assert run.status == 0, run.error
     assert run.output.count("good") == 2
     for rank in run.ranks:

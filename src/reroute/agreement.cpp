@@ -16,6 +16,7 @@ using preload::MemoryKind;
 
 constexpr std::uint64_t bit_of(Reason reason) { return std::uint64_t{1} << static_cast<unsigned>(reason); }
 constexpr std::uint64_t is_large_somewhere = std::uint64_t{1} << 63U;
+constexpr std::uint64_t waits_elsewhere = std::uint64_t{1} << 62U;
 
 /// Why this rank's part of a call cannot be given to NCCL: one bit for each reason.
 std::uint64_t refusals_of(const Side& side) {
@@ -158,10 +159,13 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
   own |= refusals_of(operands.send) | refusals_of(operands.receive);
   if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
   if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
+  if (reroute.has_foreign_waits) own |= waits_elsewhere;
   std::uint64_t all = 0;
   if (reroute.mpi.allreduce(&own, &all, 1, reroute.mpi.uint64, reroute.mpi.bit_or, arguments.comm) != MPI_SUCCESS) {
     return Reason::not_agreed;  // MPI's own call will say why
   }
+  has_foreign_waits_ = (all & waits_elsewhere) != 0;
+  all &= ~waits_elsewhere;
   if (!signature.has_size && (all & is_large_somewhere) == 0) return Reason::small;
   all &= ~is_large_somewhere;
   if (all != 0) return static_cast<Reason>(std::countr_zero(all));

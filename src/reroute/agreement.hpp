@@ -40,6 +40,8 @@ class CommunicatorState {
   [[nodiscard]] bool is_inter() const { return is_inter_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
+  /// On any rank, once the ranks have agreed on something.
+  [[nodiscard]] bool has_foreign_waits() const { return has_foreign_waits_; }
   [[nodiscard]] CclCommunicator* ccl() const { return ccl_; }
 
   /// Null: there has been no such call.
@@ -64,6 +66,7 @@ class CommunicatorState {
   Agreement* agreements_ = nullptr;  // a hash table
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;
+  bool has_foreign_waits_ = false;
 };
 
 /// Sets `signature`. Returns what of the arguments makes NCCL impossible, on all ranks alike.

@@ -1,5 +1,4 @@
 // The way of a call: by MPI, through NCCL, or through pinned memory.
-#include <dlfcn.h>
 #include <execinfo.h>
 
 #include <cstdint>
@@ -13,12 +12,6 @@
 
 namespace commlens::reroute {
 namespace {
-
-bool is_in_library(const void* address) {
-  Dl_info own{};
-  Dl_info other{};
-  return dladdr(&reroute, &own) != 0 && dladdr(address, &other) != 0 && own.dli_fbase == other.dli_fbase;
-}
 
 /// Whether the library has been called by what it has called itself.
 bool is_called_from_itself() {
@@ -122,6 +115,7 @@ int Call::by_ccl(CommunicatorState& state) {
   }
   if (agreement->refused != Reason::none) return by_mpi(agreement->refused);
   if (reroute.settings.dry_run) return pretend();
+  if (is_nonblocking(arguments_.function) && state.has_foreign_waits()) return by_mpi(Reason::foreign_waits);
   if (!agreement->is_connected) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
@@ -139,6 +133,7 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
+  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   Signature signature;
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);

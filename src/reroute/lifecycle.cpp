@@ -1,12 +1,15 @@
 // From the loading of the library to the end of the program.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
 #include "preload/memory_kind.hpp"
@@ -42,6 +45,14 @@ std::string_view option_of(int function, char (&text)[64]) {
     if (*letter >= 'A' && *letter <= 'Z') *letter = static_cast<char>(*letter - 'A' + 'a');
   }
   return text;
+}
+
+/// Another layer may complete requests by MPI's own functions, and then ours never do.
+bool is_another_in_front() {
+  return std::any_of(std::begin(completing_functions), std::end(completing_functions), [](const char* name) {
+    const void* first = dlsym(RTLD_DEFAULT, name);
+    return first != nullptr && !is_in_library(first);
+  });
 }
 
 /// Messages must be named, and so must nonblocking functions that go to NCCL: its kernel runs until all ranks have made
@@ -99,6 +110,12 @@ void end(bool is_finalized) {
 
 }  // namespace
 
+bool is_in_library(const void* address) {
+  Dl_info own{};
+  Dl_info other{};
+  return dladdr(&reroute, &own) != 0 && dladdr(address, &other) != 0 && own.dli_fbase == other.dli_fbase;
+}
+
 void disable(const char* format, ...) {
   if (reroute.disabled[0] != '\0') return;
   std::va_list values;
@@ -133,6 +150,7 @@ void started() {
   gethostname(reroute.host, sizeof reroute.host - 1);
   int level = MPI_THREAD_SINGLE;
   reroute.mpi.query_thread(&level);
+  reroute.has_foreign_waits = is_another_in_front();
   reroute.is_multithreaded = level == MPI_THREAD_MULTIPLE;
   preload::remove_from_ld_preload(&reroute);
   // NCCL connects ranks when they first need it, and then waits for them without letting MPI make progress: so it is to

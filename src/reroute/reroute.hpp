@@ -109,6 +109,7 @@ struct Reroute {
   bool is_started = false;              // MPI has been, and the report has not been written
   std::atomic<bool> is_active = false;  // calls are looked at
   bool is_multithreaded = false;
+  bool has_foreign_waits = false;  // another layer may complete requests without ours
   int rank = 0;
   int ranks = 1;
   int keyval = 0;  // of the attribute of communicators
@@ -136,6 +137,9 @@ void started();
 void finalizing();
 void aborting();
 }  // namespace hook
+
+/// Whether it is the address of a function of this library.
+bool is_in_library(const void* address);
 
 /// The first reason stands.
 [[gnu::format(printf, 1, 2)]] void disable(const char* format, ...);

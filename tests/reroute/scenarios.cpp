@@ -225,6 +225,18 @@ void requests() {
   require(received == (rank + 1) % ranks && outputs[1]->has(ranks), "MPI_Testall");
 }
 
+/// A program, or a tool in it, whose function completes the request.
+void own_wait() {
+  agree();
+  const Vector input(many);
+  const Vector output(many);
+  input.fill(1);
+  MPI_Request request;
+  MPI_Iallreduce(input.data(), output.data(), many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
+  MPI_Wait(&request, MPI_STATUS_IGNORE);
+  require(output.has(size_of(MPI_COMM_WORLD)), "the sum");
+}
+
 /// What the legacy default stream has been given before is seen by the collective.
 void default_stream() {
   agree();
@@ -384,6 +396,10 @@ void mixed() {
 
 }  // namespace
 
+#ifdef WITH_OWN_WAIT
+extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* status) { return PMPI_Wait(request, status); }
+#endif
+
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   int level = 0;
@@ -394,6 +410,7 @@ int main(int argc, char** argv) {
   if (name == "growth") growth();
   if (name == "keyvals") keyvals();
   if (name == "requests") requests();
+  if (name == "own-wait") own_wait();
   if (name == "default-stream") default_stream();
   if (name == "errors") errors();
   if (name == "jumps") jumps();

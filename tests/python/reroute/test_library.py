@@ -138,6 +138,16 @@ def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -
                 assert calls["fell_back"][says] == 19
 
 
+@pytest.mark.parametrize("to", ["ccl", "staged"])
+def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa: F811
+    """Its MPI_Wait completes no request of the library's."""
+    program = reroute.compile("scenarios.cpp", "-DWITH_OWN_WAIT", name="own-wait")
+    run = reroute.run(program, "own-wait", COMMLENS_REROUTE_TO=to, **NONBLOCKING)
+    assert run.status == 0, run.error
+    says = "nonblocking, where another library or the program has its own MPI_Wait"
+    assert run.reasons("MPI_Iallreduce") == [{says: 1}] * 3
+
+
 def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
     run = reroute.run(reroute.compile("scenarios.cpp"), "never")
     for reasons in run.reasons("MPI_Allreduce"):

@@ -42,6 +42,18 @@ class Nesting {
 };
 constinit thread_local bool Nesting::is_within_ = false;
 
+/// Counts the time for which it exists: a program that is not rerouted does not spend it.
+class SetupTime {
+ public:
+  explicit SetupTime(Adder adder) : adder_(adder) {}
+  ~SetupTime() { adder_.add(reroute.setup_ticks, reroute.clock.ticks() - start_); }
+  SetupTime(SetupTime&&) = delete;
+
+ private:
+  Adder adder_;
+  std::uint64_t start_ = reroute.clock.ticks();
+};
+
 /// One call, with what is counted of it.
 class Call {
  public:
@@ -56,6 +68,10 @@ class Call {
  private:
   [[nodiscard]] Reason refused_at_once() const;
   int by_ccl(CommunicatorState& state);
+  Agreement* agree(CommunicatorState& state, const Signature& signature) const {
+    const SetupTime setup(adder_);
+    return state.agree(signature, arguments_);
+  }
   int by_staging(CommunicatorState& state);
   int by_mpi(Reason refused);
   int measure(Agreement& agreement);
@@ -110,7 +126,7 @@ int Call::by_ccl(CommunicatorState& state) {
   Agreement* agreement = state.find(signature.key);
   if (agreement == nullptr && is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
   if (!is_nonblocking(arguments_.function) && !CommunicatorState::has_agreed(agreement, signature)) {
-    agreement = state.agree(signature, arguments_);
+    agreement = agree(state, signature);
     return agreement->refused != Reason::none ? by_mpi(agreement->refused) : measure(*agreement);
   }
   if (agreement->refused != Reason::none) return by_mpi(agreement->refused);
@@ -118,6 +134,7 @@ int Call::by_ccl(CommunicatorState& state) {
   if (is_nonblocking(arguments_.function) && state.has_foreign_waits()) return by_mpi(Reason::foreign_waits);
   if (!agreement->is_connected) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
+    const SetupTime setup(adder_);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
     agreement->is_connected = true;
   }

@@ -114,6 +114,7 @@ struct Reroute {
   int ranks = 1;
   int keyval = 0;  // of the attribute of communicators
   std::uint64_t started_ticks = 0;
+  Count setup_ticks;  // agreements, and making communicators of NCCL
   preload::Clock clock;
   MpiLibrary mpi{};
   char mpi_name[256] = {};

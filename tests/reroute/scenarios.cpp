@@ -88,6 +88,19 @@ void progress() {
   MPI_Win_free(&window);
 }
 
+/// Rank 0 waits half a second for the others, in the call of that number.
+void late(int late_call) {
+  const Vector input(many);
+  const Vector output(many);
+  input.fill(1);
+  for (int call = 1; call <= 3; ++call) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (call == late_call && world_rank() > 0) usleep(500'000);
+    reduce(input, output);
+    require(output.has(size_of(MPI_COMM_WORLD)), "the sum");
+  }
+}
+
 void use_comm(MPI_Comm comm, int thread) {
   fake_gpu_use(world_rank());
   const Vector input(many);
@@ -406,6 +419,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, name == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   fake_gpu_use(world_rank());
   if (name == "progress") progress();
+  if (name == "late") late(std::atoi(argv[2]));
   if (name == "threads" && level == MPI_THREAD_MULTIPLE) threads();
   if (name == "growth") growth();
   if (name == "keyvals") keyvals();

@@ -148,6 +148,17 @@ def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa
     assert run.reasons("MPI_Iallreduce") == [{says: 1}] * 3
 
 
+def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # noqa: F811
+    """A rank waits for the others in the agreement, and then before NCCL's first call."""
+    program = reroute.compile("scenarios.cpp")
+    for call in (1, 2):
+        run = reroute.run(program, "late", call, ranks=2)
+        assert run.status == 0, run.error
+        assert run.ranks[0]["setup_s"] >= 0.5
+    run = reroute.run(program, "late", 1, ranks=2, COMMLENS_REROUTE_TO="staged")
+    assert [rank["setup_s"] for rank in run.ranks] == [0, 0]
+
+
 def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
     run = reroute.run(reroute.compile("scenarios.cpp"), "never")
     for reasons in run.reasons("MPI_Allreduce"):

@@ -201,6 +201,8 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
                    const Agreement* agreement) {
   const std::uint64_t begin = reroute.clock.ticks();
   int error = MPI_SUCCESS;
+  // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
+  bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);
   if (is_nonblocking(arguments_.function)) {
     error = start(operands, signature, device, communicator);
   } else {
@@ -210,13 +212,12 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
     while (!operation.is_done()) {
     }
     error = operation.finish();
+    is_known = is_known && !operation.has_copied();  // MPI was measured with other memory
   }
   const std::uint64_t ticks = reroute.clock.ticks() - begin;
   adder_.add(tally_.rerouted_calls, 1);
   adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   adder_.add(tally_.rerouted_ticks, ticks);
-  // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
-  const bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);
   adder_.add(tally_.estimate_ticks, is_known ? estimate(*agreement) : ticks);
   return error;
 }

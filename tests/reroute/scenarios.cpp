@@ -101,6 +101,18 @@ void late(int late_call) {
   }
 }
 
+/// After the agreement the data is on the host.
+void moved() {
+  const Vector before(many);
+  const Vector result(many);
+  reduce(before, result);  // which MPI makes
+  const Vector input(many, Memory::host);
+  const Vector output(many, Memory::host);
+  input.fill(1);
+  for (int call = 0; call < 3; ++call) reduce(input, output);
+  require(output.has(size_of(MPI_COMM_WORLD)), "a sum");
+}
+
 void use_comm(MPI_Comm comm, int thread) {
   fake_gpu_use(world_rank());
   const Vector input(many);
@@ -420,6 +432,7 @@ int main(int argc, char** argv) {
   fake_gpu_use(world_rank());
   if (name == "progress") progress();
   if (name == "late") late(std::atoi(argv[2]));
+  if (name == "moved") moved();
   if (name == "threads" && level == MPI_THREAD_MULTIPLE) threads();
   if (name == "growth") growth();
   if (name == "keyvals") keyvals();

@@ -159,6 +159,15 @@ def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # no
     assert [rank["setup_s"] for rank in run.ranks] == [0, 0]
 
 
+def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("scenarios.cpp"), "moved")
+    assert run.status == 0, run.error
+    for rank in run.ranks:
+        (calls,) = rank["functions"]
+        assert calls["rerouted_calls"] == calls["local_copies"] == 3
+        assert calls["mpi_estimate_s"] == calls["rerouted_s"] > 0
+
+
 def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
     run = reroute.run(reroute.compile("scenarios.cpp"), "never")
     for reasons in run.reasons("MPI_Allreduce"):

@@ -42,18 +42,6 @@ class Nesting {
 };
 constinit thread_local bool Nesting::is_within_ = false;
 
-/// Counts the time for which it exists: a program that is not rerouted does not spend it.
-class SetupTime {
- public:
-  explicit SetupTime(Adder adder) : adder_(adder) {}
-  ~SetupTime() { adder_.add(reroute.setup_ticks, reroute.clock.ticks() - start_); }
-  SetupTime(SetupTime&&) = delete;
-
- private:
-  Adder adder_;
-  std::uint64_t start_ = reroute.clock.ticks();
-};
-
 /// One call, with what is counted of it.
 class Call {
  public:
@@ -69,7 +57,7 @@ class Call {
   [[nodiscard]] Reason refused_at_once() const;
   int by_ccl(CommunicatorState& state);
   Agreement* agree(CommunicatorState& state, const Signature& signature) const {
-    const SetupTime setup(adder_);
+    const ScopedTime setup(reroute.setup_ticks, adder_);
     return state.agree(signature, arguments_);
   }
   int by_staging(CommunicatorState& state);
@@ -94,6 +82,7 @@ class Call {
   Tally& tally_;
   Adder adder_ = reroute.adder();
   std::uint64_t bytes_;
+  std::uint64_t verification_ticks_ = 0;
 };
 
 /// What tells, without asking anybody, that the call is MPI's on all ranks.
@@ -134,7 +123,7 @@ int Call::by_ccl(CommunicatorState& state) {
   if (is_nonblocking(arguments_.function) && state.has_foreign_waits()) return by_mpi(Reason::foreign_waits);
   if (!agreement->is_connected) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
-    const SetupTime setup(adder_);
+    const ScopedTime setup(reroute.setup_ticks, adder_);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
     agreement->is_connected = true;
   }
@@ -194,6 +183,7 @@ int Call::start(const Operands& operands, const Signature& signature, Device& de
   if (memory == nullptr) std::abort();
   auto* operation = new (memory) Operation(arguments_, operands, signature, device, communicator);
   operation->begin();
+  verification_ticks_ = operation->verification_ticks();
   return start_request(operation, arguments_.request);
 }
 
@@ -212,9 +202,10 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
     while (!operation.is_done()) {
     }
     error = operation.finish();
+    verification_ticks_ = operation.verification_ticks();
     is_known = is_known && !operation.has_copied();  // MPI was measured with other memory
   }
-  const std::uint64_t ticks = reroute.clock.ticks() - begin;
+  const std::uint64_t ticks = reroute.clock.ticks() - begin - verification_ticks_;
   adder_.add(tally_.rerouted_calls, 1);
   adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   adder_.add(tally_.rerouted_ticks, ticks);

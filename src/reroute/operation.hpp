@@ -27,6 +27,8 @@ class Operation {
   /// Whether the data was not in the memory of the GPU.
   [[nodiscard]] bool has_copied() const { return has_copied_; }
 
+  [[nodiscard]] std::uint64_t verification_ticks() const { return verification_.ticks(); }
+
   // Of a nonblocking call.
   MPI_Request request{};
   Operation* next = nullptr;

@@ -127,6 +127,19 @@ struct Reroute {
 };
 extern constinit Reroute reroute;
 
+/// Adds the time for which it exists.
+class ScopedTime {
+ public:
+  ScopedTime(Count& total, Adder adder) : total_(total), adder_(adder) {}
+  ~ScopedTime() { adder_.add(total_, reroute.clock.ticks() - start_); }
+  ScopedTime(ScopedTime&&) = delete;
+
+ private:
+  Count& total_;
+  Adder adder_;
+  std::uint64_t start_ = reroute.clock.ticks();
+};
+
 inline bool is_active() { return reroute.is_active.load(std::memory_order_relaxed); }
 
 /// A call of one of the functions: through NCCL, or by MPI.

@@ -168,6 +168,17 @@ def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
         assert calls["mpi_estimate_s"] == calls["rerouted_s"] > 0
 
 
+def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:  # noqa: F811
+    """A rank that comes first waits for the others in MPI's second call."""
+    run = reroute.run(
+        reroute.compile("scenarios.cpp"), "late", 3, ranks=2, COMMLENS_REROUTE_VERIFY="1"
+    )
+    assert run.status == 0, run.error
+    (calls,) = run.ranks[0]["functions"]
+    assert calls["rerouted_calls"] == 2
+    assert calls["rerouted_s"] < 0.5
+
+
 def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
     run = reroute.run(reroute.compile("scenarios.cpp"), "never")
     for reasons in run.reasons("MPI_Allreduce"):

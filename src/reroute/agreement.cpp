@@ -100,6 +100,7 @@ CommunicatorState::CommunicatorState(MPI_Comm communicator) {
 
 CommunicatorState::~CommunicatorState() {
   if (ccl_ != nullptr) ccl_->release();
+  for (std::size_t index = 0; index < capacity_; ++index) std::free(agreements_[index]);
   std::free(agreements_);
 }
 
@@ -116,6 +117,12 @@ CommunicatorState* CommunicatorState::of(MPI_Comm communicator) {
 }
 
 CommunicatorState* CommunicatorState::make(MPI_Comm communicator) {
+  static std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  const ScopedLock locked(lock);
+  void* known = nullptr;
+  int is_set = 0;
+  reroute.mpi.comm_get_attr(communicator, keyval(), static_cast<void*>(&known), &is_set);
+  if (is_set != 0) return static_cast<CommunicatorState*>(known);  // another thread came first
   void* memory = std::malloc(sizeof(CommunicatorState));
   if (memory == nullptr) std::abort();
   auto* state = new (memory) CommunicatorState(communicator);
@@ -124,33 +131,39 @@ CommunicatorState* CommunicatorState::make(MPI_Comm communicator) {
   return nullptr;
 }
 
-Agreement* CommunicatorState::find(std::uint64_t key) {
-  for (std::size_t probe = 0; probe < capacity_; ++probe) {
-    Agreement& agreement = agreements_[(key * 0x9E3779B97F4A7C15U + probe) & (capacity_ - 1)];
-    if (agreement.key == key) return &agreement;
-    if (agreement.key == 0) return nullptr;
+Agreement** CommunicatorState::slot_of(std::uint64_t key) {
+  std::size_t slot = key * 0x9E3779B97F4A7C15U;
+  const auto at = [this](std::size_t place) { return &agreements_[place & (capacity_ - 1)]; };
+  while (*at(slot) != nullptr && (*at(slot))->key != key) ++slot;
+  return at(slot);
+}
+
+void CommunicatorState::grow() {
+  const std::size_t before = capacity_;
+  Agreement** old = agreements_;
+  capacity_ = capacity_ == 0 ? 8 : 2 * capacity_;
+  agreements_ = static_cast<Agreement**>(std::calloc(capacity_, sizeof(Agreement*)));
+  if (agreements_ == nullptr) std::abort();
+  for (std::size_t index = 0; index < before; ++index) {
+    if (old[index] != nullptr) *slot_of(old[index]->key) = old[index];
   }
-  return nullptr;
+  std::free(old);
+}
+
+Agreement* CommunicatorState::find(std::uint64_t key) {
+  const ScopedLock lock(lock_);
+  return capacity_ == 0 ? nullptr : *slot_of(key);
 }
 
 Agreement* CommunicatorState::add(const Agreement& agreement) {
-  if (2 * used_ >= capacity_) {
-    const std::size_t before = capacity_;
-    Agreement* old = agreements_;
-    capacity_ = capacity_ == 0 ? 8 : 2 * capacity_;
-    agreements_ = static_cast<Agreement*>(std::calloc(capacity_, sizeof(Agreement)));
-    if (agreements_ == nullptr) std::abort();
-    used_ = 0;
-    for (std::size_t index = 0; index < before; ++index) {
-      if (old[index].key != 0) add(old[index]);
-    }
-    std::free(old);
-  }
+  const ScopedLock lock(lock_);
+  if (2 * used_ >= capacity_) grow();
+  Agreement** slot = slot_of(agreement.key);
+  if (*slot != nullptr) return *slot;  // another thread came first
+  void* memory = std::malloc(sizeof(Agreement));
+  if (memory == nullptr) std::abort();
   ++used_;
-  std::size_t slot = agreement.key * 0x9E3779B97F4A7C15U;
-  while (agreements_[slot & (capacity_ - 1)].key != 0) ++slot;
-  agreements_[slot & (capacity_ - 1)] = agreement;
-  return &agreements_[slot & (capacity_ - 1)];
+  return *slot = new (memory) Agreement(agreement);
 }
 
 Reason CommunicatorState::refusal(const Signature& signature, const Arguments& arguments) {

@@ -144,7 +144,10 @@ int Call::by_staging(CommunicatorState& state) {
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);
   if (known == nullptr && !is_nonblocking(arguments_.function)) {
-    return measure(*state.add({signature.key, Reason::none, 1, true, 0, 0}));
+    Agreement measured{signature.key, Reason::none, 1, true, 0, 0};
+    const int error = measure(measured);
+    state.add(measured);
+    return error;
   }
   if (reroute.settings.dry_run) return pretend();
   Device* device = Device::of(sends ? send.device : receive.device);

@@ -133,6 +133,33 @@ void threads() {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
+/// Messages of all lengths with the next rank, in the thread's own tag.
+void exchange_messages(MPI_Comm comm, int thread) {
+  fake_gpu_use(world_rank());
+  const Vector data(many);
+  for (int length = 1; length <= many; length *= 2) {
+    const int other = world_rank() ^ 1;
+    data.fill(length + thread);
+    for (const bool sends : {world_rank() % 2 == 0, world_rank() % 2 != 0}) {
+      if (sends) MPI_Send(data.data(), length, MPI_DOUBLE, other, thread, comm);
+      if (!sends) MPI_Recv(data.data(), length, MPI_DOUBLE, other, thread, comm, MPI_STATUS_IGNORE);
+    }
+    require(data.has(length + thread), "a message of thread " + std::to_string(thread));
+  }
+}
+
+/// Threads send and receive on one communicator, from its first message on.
+void message_threads() {
+  for (int round = 0; round < 20; ++round) {
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 3; ++thread) threads.emplace_back(exchange_messages, comm, thread);
+    for (std::thread& thread : threads) thread.join();
+    MPI_Comm_free(&comm);
+  }
+}
+
 std::size_t resident_pages() {
   long size = 0;
   long resident = 0;
@@ -428,12 +455,13 @@ extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* status) { return PMPI_
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   int level = 0;
-  MPI_Init_thread(&argc, &argv, name == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Init_thread(&argc, &argv, name.ends_with("threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   fake_gpu_use(world_rank());
   if (name == "progress") progress();
   if (name == "late") late(std::atoi(argv[2]));
   if (name == "moved") moved();
   if (name == "threads" && level == MPI_THREAD_MULTIPLE) threads();
+  if (name == "message-threads" && level == MPI_THREAD_MULTIPLE) message_threads();
   if (name == "growth") growth();
   if (name == "keyvals") keyvals();
   if (name == "requests") requests();

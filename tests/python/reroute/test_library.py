@@ -207,6 +207,14 @@ def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:  # noqa: 
     assert [rank["functions"] for rank in run.ranks] == [[], []]
 
 
+def test_threads_may_send_on_one_communicator(reroute: Reroute) -> None:  # noqa: F811
+    variables = {"COMMLENS_REROUTE_TO": "staged", "COMMLENS_REROUTE_FUNCTIONS": "p2p"}
+    program = reroute.compile("scenarios.cpp")
+    run = reroute.run(program, "message-threads", ranks=2, MALLOC_PERTURB_="165", **variables)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 2
+
+
 def test_each_reason_is_listed() -> None:
     lines = (ROOT / "src/reroute/reasons.txt").read_text().splitlines()
     reasons = [line.split(": ", 1) for line in lines if not line.startswith("#")]

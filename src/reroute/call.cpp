@@ -139,7 +139,6 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
-  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   Signature signature;
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);
@@ -149,6 +148,7 @@ int Call::by_staging(CommunicatorState& state) {
     state.add(measured);
     return error;
   }
+  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   if (reroute.settings.dry_run) return pretend();
   Device* device = Device::of(sends ? send.device : receive.device);
   if (device == nullptr) return by_mpi(Reason::host_memory);

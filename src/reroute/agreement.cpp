@@ -20,7 +20,7 @@ constexpr std::uint64_t is_large_somewhere = std::uint64_t{1} << 63U;
 /// Why this rank's part of a call cannot be given to NCCL: one bit for each reason.
 std::uint64_t refusals_of(const Side& side) {
   if (side.total() == 0) return 0;
-  std::uint64_t refusals = side.layout.is_dense() ? 0 : bit_of(Reason::gaps);
+  std::uint64_t refusals = side.is_dense() ? 0 : bit_of(Reason::gaps);
   const MemoryKind kind = memory_of(side.span().begin).kind;
   if (kind == MemoryKind::host || kind == MemoryKind::pinned) refusals |= bit_of(Reason::host_memory);
   if (kind == MemoryKind::managed) refusals |= bit_of(Reason::managed_memory);

@@ -114,6 +114,7 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
+  if (!operands.send.is_dense() || !operands.receive.is_dense()) return by_mpi(Reason::gaps);
   Signature signature;
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);

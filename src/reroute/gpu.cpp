@@ -167,16 +167,14 @@ bool Device::wait_for_default_stream(Stream stream) {
          api.stream_wait_event(stream, default_stream_event_, 0) == 0;
 }
 
-bool Device::enqueue_copy(Stream stream, void* to, const void* from, std::size_t bytes) {
+bool Device::enqueue_copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return true;
-  if (api.is_hip) return api.hip_copy(to, from, bytes, hip_copy_default, stream) == 0;
-  return api.copy(to, from, bytes, stream) == 0;
+  if (!wait_for_default_stream(copy_stream_)) return false;
+  if (api.is_hip) return api.hip_copy(to, from, bytes, hip_copy_default, copy_stream_) == 0;
+  return api.copy(to, from, bytes, copy_stream_) == 0;
 }
 
-bool Device::copy(void* to, const void* from, std::size_t bytes) {
-  return wait_for_default_stream(copy_stream_) && enqueue_copy(copy_stream_, to, from, bytes) &&
-         api.stream_synchronize(copy_stream_) == 0;
-}
+bool Device::wait_for_copies() { return api.stream_synchronize(copy_stream_) == 0; }
 
 Event Device::take_event() {
   const ScopedLock lock(lock_);

@@ -47,9 +47,12 @@ class Device {
   [[nodiscard]] std::uint64_t identity() const;
 
   /// Copies between any kinds of memory, after what the legacy default stream has been given before, and waits.
-  bool copy(void* to, const void* from, std::size_t bytes);
-  /// The same on a stream of the caller, without waiting.
-  static bool enqueue_copy(Stream stream, void* to, const void* from, std::size_t bytes);
+  bool copy(void* to, const void* from, std::size_t bytes) {
+    return enqueue_copy(to, from, bytes) && wait_for_copies();
+  }
+  /// The same in two steps, for several copies.
+  bool enqueue_copy(void* to, const void* from, std::size_t bytes);
+  bool wait_for_copies();
   /// Lets the stream wait for what the legacy default stream has been given before.
   bool wait_for_default_stream(Stream stream);
 

@@ -12,6 +12,9 @@ void MpiLibrary::find() {
   find_into(type_size, "PMPI_Type_size_x");
   find_into(type_get_extent, "PMPI_Type_get_extent");
   find_into(type_get_true_extent, "PMPI_Type_get_true_extent");
+  find_into(type_get_envelope, "PMPI_Type_get_envelope");
+  find_into(type_get_contents, "PMPI_Type_get_contents");
+  find_into(type_free, "PMPI_Type_free");
   find_into(pack, "PMPI_Pack");
   find_into(unpack, "PMPI_Unpack");
   find_into(comm_size, "PMPI_Comm_size");

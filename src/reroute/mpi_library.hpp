@@ -9,6 +9,9 @@ struct MpiLibrary {
   int (*type_size)(MPI_Datatype, MPI_Count*);
   int (*type_get_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
   int (*type_get_true_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
+  int (*type_get_envelope)(MPI_Datatype, int*, int*, int*, int*);
+  int (*type_get_contents)(MPI_Datatype, int, int, int, int*, MPI_Aint*, MPI_Datatype*);
+  int (*type_free)(MPI_Datatype*);
   int (*pack)(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm);
   int (*unpack)(const void*, int, int*, void*, int, MPI_Datatype, MPI_Comm);
   int (*comm_size)(MPI_Comm, int*);

@@ -31,6 +31,7 @@ struct Side {
   /// Bytes of the blocks before it, or of all.
   [[nodiscard]] std::uint64_t bytes_before(int block) const;
   [[nodiscard]] std::uint64_t total() const { return bytes_before(blocks); }
+  [[nodiscard]] bool is_dense() const { return total() == 0 || layout.is_dense; }
   /// All memory that its elements are in, with the gaps.
   struct Span {
     char* begin;

@@ -132,10 +132,9 @@ bool Operation::stage(const Side& side, void*& pinned, bool is_read) {
 
 bool Operation::begin_staged() {
   failure_ = "the data cannot be copied from the GPU";
-  // A message may be shorter than the buffer, and what is between the elements remains as it is.
+  // A message may be shorter than the buffer.
   const Side& written = written_side(operands_);
-  const bool has_more = operands_.is_in_place || is_message(arguments_.function) || !written.layout.is_dense() ||
-                        written.offsets != nullptr;
+  const bool has_more = operands_.is_in_place || is_message(arguments_.function);
   if (!operands_.is_in_place && !stage(operands_.send, send_copy_, true)) return false;
   if (!stage(written, receive_copy_, has_more)) return false;
   const auto place = [](const void* pinned, const Side& side) {
@@ -157,8 +156,24 @@ bool Operation::finish_staged() {
   const Side& written = written_side(operands_);
   const bool is_read_alone = operands_.receive.blocks == 0;
   if (is_read_alone || receive_copy_ == nullptr) return true;
-  const Side::Span span = written.span();
-  return device_.copy(span.begin, receive_copy_, span.bytes);
+  // What is between the blocks is not written: the program may write there at the same time.
+  const char* begin = written.span().begin;
+  char* run = nullptr;  // of blocks without gaps
+  std::uint64_t bytes = 0;
+  const auto copy_run = [&] {
+    return bytes == 0 || device_.enqueue_copy(run, static_cast<const char*>(receive_copy_) + (run - begin), bytes);
+  };
+  for (int block = 0; block < written.blocks; ++block) {
+    if (written.bytes(block) == 0) continue;
+    char* place = written.address(block);
+    if (place != run + bytes) {
+      if (!copy_run()) return false;
+      run = place;
+      bytes = 0;
+    }
+    bytes += written.bytes(block);
+  }
+  return copy_run() && device_.wait_for_copies();
 }
 
 }  // namespace commlens::reroute

@@ -181,7 +181,7 @@ void Verification::report(std::uint64_t element, const char* expected, const cha
 
 void Verification::compare() {
   const Side& received = operands_.receive;
-  if (!is_on_ || received.total() == 0 || !received.layout.is_dense()) return;
+  if (!is_on_ || received.total() == 0 || !received.layout.is_dense) return;
   const Side::Span span = written_side(operands_).span();
   std::uint64_t element = 0;
   for (int block = 0; block < received.blocks; ++block) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 
 #include "preload/memory_kind.hpp"
@@ -70,7 +71,41 @@ int keyval() {
   return made;
 }
 
+/// Whether it has processes that another program has started, which may run without this library.
+bool has_other_processes(MPI_Comm communicator) {
+  MPI_Group group{};
+  MPI_Group world{};
+  MPI_Group common{};
+  reroute.mpi.comm_group(communicator, &group);
+  reroute.mpi.comm_group(reroute.mpi.world, &world);
+  reroute.mpi.group_intersection(group, world, &common);
+  int processes = 0;
+  int of_the_world = 0;
+  reroute.mpi.group_size(group, &processes);
+  reroute.mpi.group_size(common, &of_the_world);
+  for (MPI_Group* each : {&group, &world, &common}) reroute.mpi.group_free(each);
+  return of_the_world != processes;
+}
+
 }  // namespace
+
+bool have_same_settings() {
+  const Settings& settings = reroute.settings;
+  std::uint64_t flags = 0;
+  const auto add = [&flags](bool flag) { flags = 2 * flags + (flag ? 1 : 0); };
+  for (const bool is_chosen : settings.chosen) add(is_chosen);
+  add(settings.folder != nullptr);
+  add(settings.to_staged);
+  add(settings.verify);
+  add(settings.dry_run);
+  static_assert(std::size(Settings{}.chosen) + 4 <= 64);
+  // Two ranks that differ in a bit set it in the first sum and in the second one.
+  const std::uint64_t own[] = {flags, ~flags, settings.min_bytes, ~settings.min_bytes};
+  std::uint64_t all[std::size(own)] = {};
+  const int error = reroute.mpi.allreduce(own, all, static_cast<int>(std::size(own)), reroute.mpi.uint64,
+                                          reroute.mpi.bit_or, reroute.mpi.world);
+  return error == MPI_SUCCESS && (all[0] & all[1]) == 0 && (all[2] & all[3]) == 0;
+}
 
 Reason sign(const Arguments& arguments, std::uint64_t bytes, Signature& signature) {
   const Function base = base_of(arguments.function);
@@ -92,9 +127,13 @@ Reason sign(const Arguments& arguments, std::uint64_t bytes, Signature& signatur
 CommunicatorState::CommunicatorState(MPI_Comm communicator) {
   int is_inter = 0;
   reroute.mpi.comm_test_inter(communicator, &is_inter);
-  is_inter_ = is_inter != 0;
   reroute.mpi.comm_rank(communicator, &rank_);
   reroute.mpi.comm_size(communicator, &ranks_);
+  if (is_inter != 0) {
+    refused_ = Reason::inter_communicator;
+  } else if (has_other_processes(communicator)) {
+    refused_ = Reason::other_processes;
+  }
 }
 
 CommunicatorState::~CommunicatorState() {

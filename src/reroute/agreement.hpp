@@ -37,7 +37,8 @@ class CommunicatorState {
   ~CommunicatorState();
   CommunicatorState(CommunicatorState&&) = delete;
 
-  [[nodiscard]] bool is_inter() const { return is_inter_; }
+  /// Why none of its calls is rerouted, on any rank.
+  [[nodiscard]] Reason refused() const { return refused_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] CclCommunicator* ccl() const { return ccl_; }
@@ -56,7 +57,7 @@ class CommunicatorState {
   static CommunicatorState* make(MPI_Comm communicator);
   Reason refusal(const Signature& signature, const Arguments& arguments);
 
-  bool is_inter_ = false;
+  Reason refused_ = Reason::none;
   int rank_ = 0;
   int ranks_ = 0;
   CclCommunicator* ccl_ = nullptr;
@@ -65,6 +66,10 @@ class CommunicatorState {
   std::size_t capacity_ = 0;
   std::size_t used_ = 0;
 };
+
+/// Whether all ranks of the program have been given the same settings: all of them call this. Else one would make calls
+/// that another does not know of.
+bool have_same_settings();
 
 /// Sets `signature`. Returns what of the arguments makes NCCL impossible, on all ranks alike.
 Reason sign(const Arguments& arguments, std::uint64_t bytes, Signature& signature);

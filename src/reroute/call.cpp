@@ -80,7 +80,7 @@ int Call::run() {
   if (refused != Reason::none) return by_mpi(refused);
   CommunicatorState* state = CommunicatorState::of(arguments_.comm);
   if (state == nullptr) return by_mpi(Reason::invalid);
-  if (state->is_inter()) return by_mpi(Reason::inter_communicator);
+  if (state->refused() != Reason::none) return by_mpi(state->refused());
   if (has_root(base_of(arguments_.function)) && arguments_.root >= state->ranks()) return by_mpi(Reason::invalid);
   return reroute.settings.to_staged ? by_staging(*state) : by_ccl(*state);
 }

@@ -24,6 +24,8 @@ void MpiLibrary::find() {
   find_into(comm_create, "PMPI_Comm_create");
   find_into(comm_compare, "PMPI_Comm_compare");
   find_into(comm_free, "PMPI_Comm_free");
+  find_into(group_intersection, "PMPI_Group_intersection");
+  find_into(group_size, "PMPI_Group_size");
   find_into(group_free, "PMPI_Group_free");
   find_into(comm_create_keyval, "PMPI_Comm_create_keyval");
   find_into(comm_get_attr, "PMPI_Comm_get_attr");

@@ -21,6 +21,8 @@ struct MpiLibrary {
   int (*comm_create)(MPI_Comm, MPI_Group, MPI_Comm*);
   int (*comm_compare)(MPI_Comm, MPI_Comm, int*);
   int (*comm_free)(MPI_Comm*);
+  int (*group_intersection)(MPI_Group, MPI_Group, MPI_Group*);
+  int (*group_size)(MPI_Group, int*);
   int (*group_free)(MPI_Group*);
   int (*comm_create_keyval)(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function*, int*, void*);
   int (*comm_get_attr)(MPI_Comm, int, void*, int*);

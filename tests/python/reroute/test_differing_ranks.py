@@ -1,0 +1,51 @@
+"""Ranks that differ from each other: in their settings, memory, or what they have at first."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
+
+
+def _on_rank_0(settings: str, program: Path, name: str) -> list[str | Path]:
+    """The command in which rank 0 has other variables."""
+    of_rank_0 = '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" != 0 ] || ' + settings
+    return ["sh", "-c", f'{of_rank_0}; exec "$@"', "sh", program, name]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "export COMMLENS_REROUTE_MIN_BYTES=9000",
+        "export COMMLENS_REROUTE_FUNCTIONS=bcast",
+        "export COMMLENS_REROUTE_TO=staged",
+        "export COMMLENS_REROUTE_VERIFY=1",
+        "unset COMMLENS_REROUTE_DIR",
+    ],
+)
+def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: str) -> None:  # noqa: F811
+    run = reroute.run(*_on_rank_0(settings, reroute.compile("scenarios.cpp"), "plain"))
+    assert (run.status, run.output) == (0, "good\n" * 3)
+    assert len(run.ranks) == (2 if "unset" in settings else 3)
+    for rank in run.ranks:
+        assert rank["disabled"].startswith("the ranks have different settings: ")
+        assert rank["functions"] == []
+
+
+def test_processes_outside_the_world_are_not_waited_for(reroute: Reroute) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("spawned.cpp"), ranks=1)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 2
+    reason = "communicator with processes outside MPI_COMM_WORLD"
+    assert run.reasons("MPI_Allreduce") == [{reason: 3}]
+
+
+def test_a_rank_without_pinned_memory_leaves_its_data_to_mpi(reroute: Reroute) -> None:  # noqa: F811
+    variables = {"COMMLENS_REROUTE_TO": "staged", "FAKE_GPU_NO_PINNED": "1"}
+    for name in ("plain", "requests"):
+        run = reroute.run(reroute.compile("scenarios.cpp"), name, **variables)
+        assert run.status == 0, run.error
+        assert run.output.count("good") == 3
+        assert "commlens reroute" not in run.error

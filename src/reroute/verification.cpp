@@ -84,6 +84,8 @@ bool Verification::begin() {
   char* base = nullptr;
   if (span.bytes != 0) {
     second_ = device_.memory.take(span.bytes);
+    is_second_on_host_ = second_ == nullptr;  // the other ranks are within MPI's call in any case
+    if (is_second_on_host_) second_ = std::malloc(span.bytes);
     if (second_ == nullptr || !device_.copy(second_, span.begin, span.bytes)) return false;
     base = static_cast<char*>(second_) + (written.base - span.begin);
   }
@@ -202,7 +204,11 @@ void Verification::compare() {
 }
 
 void Verification::end() {
-  device_.memory.give_back(second_);
+  if (is_second_on_host_) {
+    std::free(second_);
+  } else {
+    device_.memory.give_back(second_);
+  }
   std::free(absolute_);
   std::free(absolute_sums_);
 }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int success = 0;
 constexpr int invalid = 1;
+constexpr int out_of_memory = 2;
 constexpr int not_ready = 600;
 
 enum Kind { pageable, pinned, device, managed };
@@ -52,6 +53,8 @@ Allocation find(const void* pointer) {
 
 int allocate(void** pointer, std::size_t bytes, Kind kind) {
   if (current == nullptr || bytes == 0) return invalid;
+  const char* full = std::getenv("FAKE_GPU_NO_PINNED");  // the number of a GPU
+  if (kind == pinned && full != nullptr && std::atoi(full) == current->device) return out_of_memory;
   *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   const std::lock_guard lock(memory_lock);
   allocations()[static_cast<const char*>(*pointer)] = {bytes, kind, current->device};

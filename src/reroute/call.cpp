@@ -100,6 +100,7 @@ int Call::by_ccl(CommunicatorState& state) {
   if (!agreement->is_connected) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
+    if (base_of(arguments_.function) == Function::alltoallv) state.ccl()->connect_peers();
     agreement->is_connected = true;
   }
   const Operands operands = operands_of(arguments_, state.rank(), state.ranks());

@@ -49,3 +49,14 @@ def test_a_rank_without_pinned_memory_leaves_its_data_to_mpi(reroute: Reroute) -
         assert run.status == 0, run.error
         assert run.output.count("good") == 3
         assert "commlens reroute" not in run.error
+
+
+def test_ranks_are_connected_before_they_have_something_for_each_other(
+    reroute: Reroute,  # noqa: F811
+) -> None:
+    # With this, a large message needs the other rank.
+    copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    run = reroute.run(reroute.compile("first_calls.cpp"), "self-first", **copies)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 3
+    assert run.total("rerouted_calls") == 3 * 2

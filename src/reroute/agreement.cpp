@@ -28,10 +28,21 @@ std::uint64_t refusals_of(const Side& side) {
   return refusals;
 }
 
-/// The GPU on which the rank has its data, or would have it.
+/// The GPU on which the rank has its data, or has had it where it has none in this call; -1: unknown. The thread's
+/// current one would be a guess: programs choose one when they first need it.
 int device_of(const Operands& operands) {
+  static std::atomic<int> last_known = -1;
   const Side& side = operands.send.total() != 0 ? operands.send : operands.receive;
-  return side.total() != 0 ? memory_of(side.span().begin).device : Device::current();
+  if (side.total() == 0) return last_known;
+  const Memory memory = memory_of(side.span().begin);
+  if (memory.kind == MemoryKind::device) last_known = memory.device;
+  return memory.device;
+}
+
+/// Later calls of the signature may be other ones: where data is, and whether there is some, is no part of it.
+bool may_change(Reason refused) {
+  return refused == Reason::host_memory || refused == Reason::managed_memory || refused == Reason::gaps ||
+         refused == Reason::no_gpu;
 }
 
 /// The communicator of the thread's last call: MPI takes longer to look it up. Any deletion ends it.
@@ -195,6 +206,8 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
   const Operands operands = operands_of(arguments, rank_, ranks_);
   std::uint64_t own = preload::find_driver() ? 0 : bit_of(Reason::host_memory);
   own |= refusals_of(operands.send) | refusals_of(operands.receive);
+  const int device = device_of(operands);
+  if (own == 0 && device < 0) own = bit_of(Reason::no_gpu);
   if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
   if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
   std::uint64_t all = 0;
@@ -205,7 +218,7 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
   all &= ~is_large_somewhere;
   if (all != 0) return static_cast<Reason>(std::countr_zero(all));
   if (reroute.settings.dry_run || ccl_ != nullptr || no_ccl_ != Reason::none) return no_ccl_;
-  const CclCommunicator::Made made = CclCommunicator::make(arguments.comm, Device::of(device_of(operands)));
+  const CclCommunicator::Made made = CclCommunicator::make(arguments.comm, Device::of(device));
   ccl_ = made.communicator;
   no_ccl_ = made.refused;
   return no_ccl_;
@@ -213,7 +226,8 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
 
 bool CommunicatorState::has_agreed(Agreement* agreement, const Signature& signature) {
   if (agreement == nullptr) return false;
-  if (signature.has_size || agreement->refused != Reason::small) return true;
+  const bool is_small = !signature.has_size && agreement->refused == Reason::small;
+  if (!is_small && !may_change(agreement->refused)) return true;
   return !std::has_single_bit(++agreement->calls);
 }
 

@@ -46,8 +46,8 @@ class CommunicatorState {
   /// Null: there has been no such call.
   Agreement* find(std::uint64_t key);
   Agreement* add(const Agreement& agreement);
-  /// Whether the ranks have agreed. Where they have done so on a call with little data, and the signature does not tell
-  /// how much there is, they do it again whenever the number of such calls has doubled.
+  /// Whether the ranks have agreed. Where they have refused for what later calls of the signature may not have, they
+  /// do it again whenever the number of such calls has doubled.
   static bool has_agreed(Agreement* agreement, const Signature& signature);
   /// Makes the ranks agree: all of them are within a call of that signature.
   Agreement* agree(const Signature& signature, const Arguments& arguments);

@@ -119,16 +119,6 @@ OnDevice::~OnDevice() {
   }
 }
 
-int Device::current() {
-  const ScopedLock lock(devices_lock);
-  int number = -1;
-  void* context = nullptr;
-  if (!find_api()) return -1;
-  if (api.is_hip) return api.get_device(&number) == 0 ? number : -1;
-  const bool has_context = api.get_context(&context) == 0 && context != nullptr;
-  return has_context && api.device_of_context(&number) == 0 ? number : -1;
-}
-
 Device* Device::of(int number) {
   if (number < 0 || number >= max_devices) return nullptr;
   const ScopedLock lock(devices_lock);

@@ -39,9 +39,6 @@ class Device {
   /// Of the number; null: it cannot be used. The context that the thread uses is taken if it is of that GPU.
   static Device* of(int number);
 
-  /// The number of the thread's current one; -1: it has none.
-  static int current();
-
   [[nodiscard]] int number() const { return number_; }
   /// Tells this GPU from all others, on all hosts.
   [[nodiscard]] std::uint64_t identity() const;

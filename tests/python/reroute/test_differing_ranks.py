@@ -60,3 +60,19 @@ def test_ranks_are_connected_before_they_have_something_for_each_other(
     assert run.status == 0, run.error
     assert run.output.count("good") == 3
     assert run.total("rerouted_calls") == 3 * 2
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("host-first", "host memory"), ("nothing-first", "rank that has not used a GPU yet")],
+)
+def test_a_first_call_of_another_kind_does_not_decide_for_all(
+    reroute: Reroute,  # noqa: F811
+    name: str,
+    reason: str,
+) -> None:
+    run = reroute.run(reroute.compile("first_calls.cpp"), name)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 3
+    assert run.reasons("MPI_Alltoallv") == [{reason: 1}] * 3
+    assert run.total("rerouted_calls") == 3 * 99

@@ -22,8 +22,10 @@ constexpr std::uint64_t is_large_somewhere = std::uint64_t{1} << 63U;
 std::uint64_t refusals_of(const Side& side) {
   if (side.total() == 0) return 0;
   std::uint64_t refusals = side.is_dense() ? 0 : bit_of(Reason::gaps);
-  const MemoryKind kind = memory_of(side.span().begin).kind;
+  const char* begin = side.span().begin;
+  const auto [kind, device] = memory_of(begin);
   if (kind == MemoryKind::host || kind == MemoryKind::pinned) refusals |= bit_of(Reason::host_memory);
+  if (kind == MemoryKind::device && !Device::is_primary(begin, device)) refusals |= bit_of(Reason::other_context);
   if (kind == MemoryKind::managed) refusals |= bit_of(Reason::managed_memory);
   return refusals;
 }
@@ -42,7 +44,7 @@ int device_of(const Operands& operands) {
 /// Later calls of the signature may be other ones: where data is, and whether there is some, is no part of it.
 bool may_change(Reason refused) {
   return refused == Reason::host_memory || refused == Reason::managed_memory || refused == Reason::gaps ||
-         refused == Reason::no_gpu;
+         refused == Reason::other_context || refused == Reason::no_gpu;
 }
 
 /// The communicator of the thread's last call: MPI takes longer to look it up. Any deletion ends it.

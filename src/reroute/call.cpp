@@ -115,6 +115,9 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
+  const bool is_primary = (!sends || Device::is_primary(operands.send.span().begin, send.device)) &&
+                          (!receives || Device::is_primary(operands.receive.span().begin, receive.device));
+  if (!is_primary) return by_mpi(Reason::other_context);
   if (!operands.send.is_dense() || !operands.receive.is_dense()) return by_mpi(Reason::gaps);
   Signature signature;
   sign(arguments_, bytes_, signature);

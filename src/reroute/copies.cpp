@@ -81,7 +81,8 @@ bool is_resident(const Side& side, const Device& device) {
   if (side.total() == 0) return true;
   if (!side.layout.is_dense) return false;
   const preload::Memory memory = preload::memory_of(side.span().begin);
-  return memory.kind == preload::MemoryKind::device && memory.device == device.number();
+  return memory.kind == preload::MemoryKind::device && memory.device == device.number() &&
+         Device::is_primary(side.span().begin, memory.device);
 }
 
 bool pack(Device& device, const Side& side, char* to) {

@@ -34,8 +34,9 @@ struct Api {
   int (*copy)(void*, const void*, std::size_t, Stream);
   int (*get_context)(void**);
   int (*set_context)(void*);
-  int (*device_of_context)(int*);
   int (*retain_context)(void**, int);
+  int (*get_context_state)(int, unsigned*, int*);
+  int (*get_attributes)(unsigned, int*, void**, unsigned long long);
   // HIP
   int (*hip_copy)(void*, const void*, std::size_t, int, Stream);
   int (*get_device)(int*);
@@ -57,8 +58,9 @@ bool find_cuda() {
          find_symbol(library, api.get_uuid, "cuDeviceGetUuid") && find_symbol(library, api.copy, "cuMemcpyAsync") &&
          find_symbol(library, api.get_context, "cuCtxGetCurrent") &&
          find_symbol(library, api.set_context, "cuCtxSetCurrent") &&
-         find_symbol(library, api.device_of_context, "cuCtxGetDevice") &&
-         find_symbol(library, api.retain_context, "cuDevicePrimaryCtxRetain");
+         find_symbol(library, api.retain_context, "cuDevicePrimaryCtxRetain") &&
+         find_symbol(library, api.get_context_state, "cuDevicePrimaryCtxGetState") &&
+         find_symbol(library, api.get_attributes, "cuPointerGetAttributes");
 }
 
 bool find_hip() {
@@ -84,17 +86,6 @@ bool find_api() {
 
 std::atomic_flag devices_lock = ATOMIC_FLAG_INIT;
 Device devices[max_devices];
-
-/// The thread's context, if it is of that GPU, else the one that CUDA's runtime uses.
-void* context_of(int device) {
-  void* context = nullptr;
-  int current = -1;
-  if (api.get_context(&context) == 0 && context != nullptr && api.device_of_context(&current) == 0 &&
-      current == device) {
-    return context;
-  }
-  return api.retain_context(&context, device) == 0 ? context : nullptr;
-}
 
 }  // namespace
 
@@ -125,10 +116,7 @@ Device* Device::of(int number) {
   if (!find_api()) return nullptr;
   Device& device = devices[number];
   if (device.number_ == number) return &device;
-  if (!api.is_hip) {
-    device.context_ = context_of(number);
-    if (device.context_ == nullptr) return nullptr;
-  }
+  if (!api.is_hip && api.retain_context(&device.context_, number) != 0) return nullptr;
   device.number_ = number;
   const OnDevice current(device);
   device.copy_stream_ = make_stream();
@@ -136,6 +124,25 @@ Device* Device::of(int number) {
   if (device.copy_stream_ != nullptr && has_event) return &device;
   device.number_ = -1;
   return nullptr;
+}
+
+bool Device::is_primary(const void* memory, int number) {
+  const ScopedLock lock(devices_lock);
+  if (!find_api() || number < 0 || number >= max_devices) return false;
+  if (api.is_hip) return true;
+  constexpr int attribute_context = 1;
+  int attributes[] = {attribute_context};
+  void* context = nullptr;
+  void* values[] = {static_cast<void*>(&context)};
+  const auto address = reinterpret_cast<unsigned long long>(memory);
+  if (api.get_attributes(1, attributes, values, address) != 0 || context == nullptr) return true;  // of none
+  if (devices[number].number_ == number) return context == devices[number].context_;
+  unsigned flags = 0;
+  int is_active = 0;
+  void* primary = nullptr;
+  // It is not made where the program has none.
+  if (api.get_context_state(number, &flags, &is_active) != 0 || is_active == 0) return false;
+  return api.retain_context(&primary, number) == 0 && context == primary;
 }
 
 std::uint64_t Device::identity() const {

@@ -36,8 +36,10 @@ class BufferPool {
 /// A GPU that this process uses.
 class Device {
  public:
-  /// Of the number; null: it cannot be used. The context that the thread uses is taken if it is of that GPU.
+  /// Of the number; null: it cannot be used.
   static Device* of(int number);
+  /// Whether memory of that GPU is of its primary context, which NCCL and CUDA's runtime use.
+  static bool is_primary(const void* memory, int number);
 
   [[nodiscard]] int number() const { return number_; }
   /// Tells this GPU from all others, on all hosts.
@@ -67,7 +69,7 @@ class Device {
   friend class OnDevice;
   static constexpr int max_events = 64;
 
-  void* context_ = nullptr;  // of CUDA
+  void* context_ = nullptr;  // the primary one of CUDA
   int number_ = -1;
   Stream copy_stream_ = nullptr;
   Event default_stream_event_ = nullptr;

@@ -28,12 +28,14 @@ struct Allocation {
   std::size_t bytes;
   Kind kind;
   int device;
+  void* context;
 };
 
 struct Context {
   int device;
 };
-Context contexts[16];
+Context contexts[16];  // the primary ones
+Context other_contexts[16];
 thread_local Context* current = nullptr;
 
 std::mutex memory_lock;
@@ -46,9 +48,9 @@ Allocation find(const void* pointer) {
   const std::lock_guard lock(memory_lock);
   const auto* address = static_cast<const char*>(pointer);
   auto place = allocations().upper_bound(address);
-  if (place == allocations().begin()) return {0, pageable, 0};
+  if (place == allocations().begin()) return {0, pageable, 0, nullptr};
   --place;
-  return address < place->first + place->second.bytes ? place->second : Allocation{0, pageable, 0};
+  return address < place->first + place->second.bytes ? place->second : Allocation{0, pageable, 0, nullptr};
 }
 
 int allocate(void** pointer, std::size_t bytes, Kind kind) {
@@ -57,7 +59,7 @@ int allocate(void** pointer, std::size_t bytes, Kind kind) {
   if (kind == pinned && full != nullptr && std::atoi(full) == current->device) return out_of_memory;
   *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   const std::lock_guard lock(memory_lock);
-  allocations()[static_cast<const char*>(*pointer)] = {bytes, kind, current->device};
+  allocations()[static_cast<const char*>(*pointer)] = {bytes, kind, current->device, current};
   return success;
 }
 
@@ -129,6 +131,11 @@ int cuDevicePrimaryCtxRetain(void** context, int number) {
   *context = &contexts[number];
   return success;
 }
+int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* is_active) {
+  *flags = 0;
+  *is_active = 1;
+  return success;
+}
 int cuCtxSetCurrent(void* context) {
   current = static_cast<Context*>(context);
   return success;
@@ -162,6 +169,7 @@ int cuMemFree_v2(void* pointer) {
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer) {
   const Allocation found = find(reinterpret_cast<const void*>(pointer));
   for (unsigned index = 0; index < count; ++index) {
+    if (attributes[index] == 1) *static_cast<void**>(values[index]) = found.context;
     auto* value = static_cast<int*>(values[index]);
     if (attributes[index] == 2) *value = found.kind == pageable ? 0 : found.kind == pinned ? 1 : 2;
     if (attributes[index] == 8) *value = found.kind == managed ? 1 : 0;
@@ -212,6 +220,11 @@ void fake_gpu_use(int number) {
   void* context = nullptr;
   cuDevicePrimaryCtxRetain(&context, number);
   cuCtxSetCurrent(context);
+}
+
+void fake_gpu_use_other_context(int number) {
+  other_contexts[number].device = number;
+  cuCtxSetCurrent(&other_contexts[number]);
 }
 
 int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer) {

@@ -267,12 +267,17 @@ int end_group() {
   return 0;
 }
 
+/// In the memory of the primary context.
 bool is_on_gpu(const void* pointer) {
   int is_device = 0;
-  int attributes[] = {2};
-  void* values[] = {&is_device};
-  cuPointerGetAttributes(1, attributes, values, reinterpret_cast<unsigned long long>(pointer));
-  return pointer == nullptr || is_device == 2;
+  int device = 0;
+  void* context = nullptr;
+  void* primary = nullptr;
+  int attributes[] = {2, 9, 1};
+  void* values[] = {&is_device, &device, &context};
+  cuPointerGetAttributes(3, attributes, values, reinterpret_cast<unsigned long long>(pointer));
+  cuDevicePrimaryCtxRetain(&primary, device);
+  return pointer == nullptr || (is_device == 2 && context == primary);
 }
 
 int add(void* comm, void* stream, const Piece& piece) {

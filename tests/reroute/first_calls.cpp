@@ -1,5 +1,5 @@
 // What the first calls on a communicator are like must not keep later ones off.
-//   first_calls self-first|host-first|nothing-first
+//   first_calls self-first|host-first|nothing-first|other-context
 #include <unistd.h>
 
 #include <string>
@@ -68,6 +68,12 @@ void nothing_first() {
   for (int call = 0; call < 100; ++call) exchange(Memory::device, all_of);
 }
 
+/// Rank 1 has its data where NCCL cannot use it.
+void other_context() {
+  if (world_rank() == 1) fake_gpu_use_other_context(1);
+  for (int call = 0; call < 4; ++call) exchange(Memory::device, all_of);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -77,6 +83,7 @@ int main(int argc, char** argv) {
   if (name == "self-first") self_first();
   if (name == "host-first") host_first();
   if (name == "nothing-first") nothing_first();
+  if (name == "other-context") other_context();
   MPI_Finalize();
   std::puts("good");
   return 0;

@@ -76,3 +76,14 @@ def test_a_first_call_of_another_kind_does_not_decide_for_all(
     assert run.output.count("good") == 3
     assert run.reasons("MPI_Alltoallv") == [{reason: 1}] * 3
     assert run.total("rerouted_calls") == 3 * 99
+
+
+def test_memory_of_another_context_is_left_to_mpi(reroute: Reroute) -> None:  # noqa: F811
+    reason = {"memory of a CUDA context that is not the primary one": 4}
+    program = reroute.compile("first_calls.cpp")
+    run = reroute.run(program, "other-context")
+    assert run.status == 0, run.error
+    assert run.reasons("MPI_Alltoallv") == [reason] * 3
+    run = reroute.run(program, "other-context", COMMLENS_REROUTE_TO="staged")
+    assert run.status == 0, run.error
+    assert run.reasons("MPI_Alltoallv") == [{}, reason, {}]

@@ -41,10 +41,21 @@ int device_of(const Operands& operands) {
   return memory.device;
 }
 
+/// Whether there is memory for the copy that the call always needs: once the ranks have agreed, they cannot go back.
+bool has_memory_for_copy(const Arguments& arguments, const Operands& operands, int number) {
+  if (!needs_other_memory(arguments, operands)) return true;
+  Device* device = Device::of(number);
+  if (device == nullptr) return true;  // which is found later
+  const OnDevice current(*device);
+  const void* memory = device->memory.take(operands.receive.total());
+  device->memory.give_back(memory);
+  return memory != nullptr || operands.receive.total() == 0;
+}
+
 /// Later calls of the signature may be other ones: where data is, and whether there is some, is no part of it.
 bool may_change(Reason refused) {
   return refused == Reason::host_memory || refused == Reason::managed_memory || refused == Reason::gaps ||
-         refused == Reason::other_context || refused == Reason::no_gpu;
+         refused == Reason::other_context || refused == Reason::no_gpu || refused == Reason::no_memory;
 }
 
 /// The communicator of the thread's last call: MPI takes longer to look it up. Any deletion ends it.
@@ -210,6 +221,7 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
   own |= refusals_of(operands.send) | refusals_of(operands.receive);
   const int device = device_of(operands);
   if (own == 0 && device < 0) own = bit_of(Reason::no_gpu);
+  if (own == 0 && !has_memory_for_copy(arguments, operands, device)) own = bit_of(Reason::no_memory);
   if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
   if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
   std::uint64_t all = 0;

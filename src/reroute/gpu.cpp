@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "reroute.hpp"
 #include "symbols.hpp"
@@ -29,6 +31,8 @@ struct Api {
   int (*event_query)(Event);
   int (*mem_alloc)(void**, std::size_t);
   int (*host_alloc)(void**, std::size_t, unsigned);
+  int (*mem_free)(void*);
+  int (*host_free)(void*);
   int (*get_uuid)(void*, int);
   // CUDA
   int (*copy)(void*, const void*, std::size_t, Stream);
@@ -54,7 +58,8 @@ bool find_cuda() {
          find_symbol(library, api.event_record, "cuEventRecord") &&
          find_symbol(library, api.event_query, "cuEventQuery") &&
          find_symbol(library, api.mem_alloc, "cuMemAlloc_v2") &&
-         find_symbol(library, api.host_alloc, "cuMemHostAlloc") &&
+         find_symbol(library, api.host_alloc, "cuMemHostAlloc") && find_symbol(library, api.mem_free, "cuMemFree_v2") &&
+         find_symbol(library, api.host_free, "cuMemFreeHost") &&
          find_symbol(library, api.get_uuid, "cuDeviceGetUuid") && find_symbol(library, api.copy, "cuMemcpyAsync") &&
          find_symbol(library, api.get_context, "cuCtxGetCurrent") &&
          find_symbol(library, api.set_context, "cuCtxSetCurrent") &&
@@ -73,8 +78,8 @@ bool find_hip() {
          find_symbol(library, api.event_create, "hipEventCreateWithFlags") &&
          find_symbol(library, api.event_record, "hipEventRecord") &&
          find_symbol(library, api.event_query, "hipEventQuery") && find_symbol(library, api.mem_alloc, "hipMalloc") &&
-         find_symbol(library, api.host_alloc, "hipHostMalloc") &&
-         find_symbol(library, api.get_uuid, "hipDeviceGetUuid") &&
+         find_symbol(library, api.host_alloc, "hipHostMalloc") && find_symbol(library, api.mem_free, "hipFree") &&
+         find_symbol(library, api.host_free, "hipHostFree") && find_symbol(library, api.get_uuid, "hipDeviceGetUuid") &&
          find_symbol(library, api.hip_copy, "hipMemcpyAsync") && find_symbol(library, api.get_device, "hipGetDevice") &&
          find_symbol(library, api.set_device, "hipSetDevice");
 }
@@ -192,28 +197,65 @@ Device::State Device::state_of(Event event) {
   return answer == 0 ? State::done : answer == not_ready ? State::running : State::failed;
 }
 
+void* BufferPool::allocate(std::size_t bytes) const {
+  void* memory = nullptr;
+  const int failed = is_pinned_ ? api.host_alloc(&memory, bytes, portable) : api.mem_alloc(&memory, bytes);
+  return failed == 0 ? memory : nullptr;
+}
+
+bool BufferPool::deallocate(void* memory) const {
+  return (is_pinned_ ? api.host_free(memory) : api.mem_free(memory)) == 0;
+}
+
+bool BufferPool::is_any_used() const {
+  return std::any_of(std::begin(slots_), std::end(slots_), [](const Slot& slot) { return slot.is_used; });
+}
+
+void BufferPool::free_idle() {
+  for (Slot& slot : slots_) {
+    if (slot.memory == nullptr || slot.is_used) continue;
+    if (deallocate(slot.memory)) slot = {};
+  }
+}
+
+/// The smallest idle one.
+BufferPool::Slot* BufferPool::find(std::size_t bytes) {
+  Slot* best = nullptr;
+  for (Slot& slot : slots_) {
+    const bool is_good = slot.memory != nullptr && !slot.is_used && slot.bytes >= bytes;
+    if (is_good && (best == nullptr || slot.bytes < best->bytes)) best = &slot;
+  }
+  return best;
+}
+
+BufferPool::Slot* BufferPool::make(std::size_t bytes) {
+  constexpr std::size_t large = std::size_t{64} << 20U;
+  constexpr std::size_t page = std::size_t{2} << 20U;
+  // Few sizes serve all calls, but not where half of the memory could be unused.
+  const std::size_t rounded = bytes <= large ? std::bit_ceil(bytes) : (bytes + page - 1) / page * page;
+  if (bytes > large && !is_any_used()) free_idle();
+  void* memory = allocate(rounded);
+  if (memory == nullptr) {
+    free_idle();
+    memory = allocate(rounded);
+  }
+  if (memory == nullptr) return nullptr;
+  auto* slot = std::find_if(std::begin(slots_), std::end(slots_), [](const Slot& each) { return !each.memory; });
+  if (slot == std::end(slots_)) {
+    static_cast<void>(deallocate(memory));
+    return nullptr;
+  }
+  *slot = {memory, rounded, false};
+  return slot;
+}
+
 void* BufferPool::take(std::size_t bytes) {
   const ScopedLock lock(lock_);
-  Slot* best = nullptr;
-  Slot* empty = nullptr;
-  for (Slot& slot : slots_) {
-    if (slot.memory == nullptr) {
-      if (empty == nullptr) empty = &slot;
-    } else if (!slot.is_used && slot.bytes >= bytes && (best == nullptr || slot.bytes < best->bytes)) {
-      best = &slot;
-    }
-  }
-  if (best == nullptr && empty != nullptr) {
-    const std::size_t rounded = std::bit_ceil(bytes);  // so that few sizes serve all
-    void* memory = nullptr;
-    const int failed = is_pinned_ ? api.host_alloc(&memory, rounded, portable) : api.mem_alloc(&memory, rounded);
-    if (failed != 0 || memory == nullptr) return nullptr;
-    *empty = {memory, rounded, false};
-    best = empty;
-  }
-  if (best == nullptr) return nullptr;
-  best->is_used = true;
-  return best->memory;
+  Slot* slot = find(bytes);
+  if (slot == nullptr) slot = make(bytes);
+  if (slot == nullptr) return nullptr;
+  slot->is_used = true;
+  return slot->memory;
 }
 
 void BufferPool::give_back(const void* memory) {

@@ -11,8 +11,8 @@ namespace commlens::reroute {
 using Stream = void*;
 using Event = void*;
 
-/// Memory that is allocated once, and freed when the process ends: freeing it would wait for all
-/// work of the GPU, among it what waits for other ranks.
+/// Memory that is kept for later calls. Freeing it waits for all work of the GPU, among it what waits for other ranks:
+/// so it is freed only where a large buffer is needed while none is used, or where there is no memory left.
 class BufferPool {
  public:
   explicit constexpr BufferPool(bool is_pinned) : is_pinned_(is_pinned) {}
@@ -27,6 +27,13 @@ class BufferPool {
     bool is_used;
   };
   static constexpr int max_slots = 128;
+
+  Slot* find(std::size_t bytes);
+  Slot* make(std::size_t bytes);
+  [[nodiscard]] void* allocate(std::size_t bytes) const;
+  [[nodiscard]] bool deallocate(void* memory) const;
+  [[nodiscard]] bool is_any_used() const;
+  void free_idle();
 
   bool is_pinned_;
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;

@@ -3,15 +3,6 @@
 #include "copies.hpp"
 
 namespace commlens::reroute {
-namespace {
-
-/// NCCL would have the result elsewhere: in place it expects it at the rank's own block.
-bool needs_other_memory(const Arguments& arguments, const Operands& operands) {
-  const Function base = base_of(arguments.function);
-  return operands.is_in_place && (base == Function::reduce_scatter || base == Function::reduce_scatter_block);
-}
-
-}  // namespace
 
 Operation::Operation(const Arguments& arguments, const Operands& operands, const Signature& signature, Device& device,
                      CclCommunicator* communicator)

@@ -57,8 +57,12 @@ int allocate(void** pointer, std::size_t bytes, Kind kind) {
   if (current == nullptr || bytes == 0) return invalid;
   const char* full = std::getenv("FAKE_GPU_NO_PINNED");  // the number of a GPU
   if (kind == pinned && full != nullptr && std::atoi(full) == current->device) return out_of_memory;
-  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   const std::lock_guard lock(memory_lock);
+  std::size_t allocated = bytes;
+  for (const auto& [address, each] : allocations()) allocated += each.kind == kind ? each.bytes : 0;
+  const char* most = std::getenv("FAKE_GPU_BYTES");  // of its memory
+  if (kind == device && most != nullptr && allocated > std::strtoull(most, nullptr, 10)) return out_of_memory;
+  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
   allocations()[static_cast<const char*>(*pointer)] = {bytes, kind, current->device, current};
   return success;
 }
@@ -165,6 +169,7 @@ int cuMemFree_v2(void* pointer) {
   std::free(pointer);
   return success;
 }
+int cuMemFreeHost(void* pointer) { return cuMemFree_v2(pointer); }
 
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer) {
   const Allocation found = find(reinterpret_cast<const void*>(pointer));
@@ -238,6 +243,8 @@ int hipEventRecord(void* event, void* stream) { return cuEventRecord(event, stre
 int hipEventQuery(void* event) { return cuEventQuery(event); }
 int hipMalloc(void** pointer, std::size_t bytes) { return cuMemAlloc_v2(pointer, bytes); }
 int hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) { return cuMemHostAlloc(pointer, bytes, flags); }
+int hipFree(void* pointer) { return cuMemFree_v2(pointer); }
+int hipHostFree(void* pointer) { return cuMemFree_v2(pointer); }
 int hipDeviceGetUuid(void* uuid, int number) { return cuDeviceGetUuid(uuid, number); }
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
   return kind == 4 ? cuMemcpyAsync(to, from, bytes, stream) : invalid;

@@ -1,5 +1,5 @@
 // What the first calls on a communicator are like must not keep later ones off.
-//   first_calls self-first|host-first|nothing-first|other-context
+//   first_calls self-first|host-first|nothing-first|other-context|growing
 #include <unistd.h>
 
 #include <string>
@@ -74,6 +74,20 @@ void other_context() {
   for (int call = 0; call < 4; ++call) exchange(Memory::device, all_of);
 }
 
+/// Calls for which the library needs memory of the GPU, each time more.
+void growing() {
+  const int ranks = size_of(MPI_COMM_WORLD);
+  for (int count = 1 << 8; count <= 1 << 14; count *= 2) {
+    const Buffer buffer(Memory::device, static_cast<std::size_t>(count * ranks) * sizeof(double));
+    auto* numbers = reinterpret_cast<double*>(buffer.data());
+    for (int call = 0; call < 2; ++call) {
+      for (int index = 0; index < count * ranks; ++index) numbers[index] = 1;
+      MPI_Reduce_scatter_block(MPI_IN_PLACE, numbers, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+      require(numbers[count - 1] == ranks, "the sum of " + std::to_string(count));
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -84,6 +98,7 @@ int main(int argc, char** argv) {
   if (name == "host-first") host_first();
   if (name == "nothing-first") nothing_first();
   if (name == "other-context") other_context();
+  if (name == "growing") growing();
   MPI_Finalize();
   std::puts("good");
   return 0;

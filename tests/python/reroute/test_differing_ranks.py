@@ -87,3 +87,15 @@ def test_memory_of_another_context_is_left_to_mpi(reroute: Reroute) -> None:  # 
     run = reroute.run(program, "other-context", COMMLENS_REROUTE_TO="staged")
     assert run.status == 0, run.error
     assert run.reasons("MPI_Alltoallv") == [{}, reason, {}]
+
+
+def test_memory_for_copies_is_freed_where_there_is_none_left(reroute: Reroute) -> None:  # noqa: F811
+    program = reroute.compile("first_calls.cpp")
+    run = reroute.run(program, "growing", ranks=2, FAKE_GPU_BYTES="450000")
+    assert run.status == 0, run.error
+    assert run.total("rerouted_calls") == 2 * 7
+    run = reroute.run(program, "growing", ranks=2, FAKE_GPU_BYTES="340000")
+    assert run.status == 0, run.error
+    assert run.total("rerouted_calls") == 2 * 6
+    reason = {"GPU without memory for a copy": 2}
+    assert run.reasons("MPI_Reduce_scatter_block") == [reason] * 2

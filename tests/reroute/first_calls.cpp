@@ -1,5 +1,5 @@
 // What the first calls on a communicator are like must not keep later ones off.
-//   first_calls self-first|host-first|nothing-first|other-context|growing
+//   first_calls self-first|host-first|nothing-first|other-context|growing|large
 #include <unistd.h>
 
 #include <string>
@@ -75,9 +75,9 @@ void other_context() {
 }
 
 /// Calls for which the library needs memory of the GPU, each time more.
-void growing() {
+void growing(int first) {
   const int ranks = size_of(MPI_COMM_WORLD);
-  for (int count = 1 << 8; count <= 1 << 14; count *= 2) {
+  for (int count = first; count <= 1 << 14; count *= 2) {
     const Buffer buffer(Memory::device, static_cast<std::size_t>(count * ranks) * sizeof(double));
     auto* numbers = reinterpret_cast<double*>(buffer.data());
     for (int call = 0; call < 2; ++call) {
@@ -98,7 +98,8 @@ int main(int argc, char** argv) {
   if (name == "host-first") host_first();
   if (name == "nothing-first") nothing_first();
   if (name == "other-context") other_context();
-  if (name == "growing") growing();
+  if (name == "growing") growing(1 << 8);
+  if (name == "large") growing(1 << 14);
   MPI_Finalize();
   std::puts("good");
   return 0;

@@ -94,8 +94,7 @@ def test_memory_for_copies_is_freed_where_there_is_none_left(reroute: Reroute) -
     run = reroute.run(program, "growing", ranks=2, FAKE_GPU_BYTES="450000")
     assert run.status == 0, run.error
     assert run.total("rerouted_calls") == 2 * 7
-    run = reroute.run(program, "growing", ranks=2, FAKE_GPU_BYTES="340000")
+    run = reroute.run(program, "large", ranks=2, FAKE_GPU_BYTES="300000")
     assert run.status == 0, run.error
-    assert run.total("rerouted_calls") == 2 * 6
     reason = {"GPU without memory for a copy": 2}
     assert run.reasons("MPI_Reduce_scatter_block") == [reason] * 2

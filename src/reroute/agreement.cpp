@@ -17,6 +17,7 @@ using preload::MemoryKind;
 
 constexpr std::uint64_t bit_of(Reason reason) { return std::uint64_t{1} << static_cast<unsigned>(reason); }
 constexpr std::uint64_t is_large_somewhere = std::uint64_t{1} << 63U;
+constexpr std::uint64_t waits_elsewhere = std::uint64_t{1} << 62U;
 
 /// Why this rank's part of a call cannot be given to NCCL: one bit for each reason.
 std::uint64_t refusals_of(const Side& side) {
@@ -162,6 +163,7 @@ CommunicatorState::CommunicatorState(MPI_Comm communicator) {
 
 CommunicatorState::~CommunicatorState() {
   if (ccl_ != nullptr) ccl_->release();
+  for (std::size_t index = 0; index < capacity_; ++index) std::free(agreements_[index]);
   std::free(agreements_);
 }
 
@@ -178,6 +180,12 @@ CommunicatorState* CommunicatorState::of(MPI_Comm communicator) {
 }
 
 CommunicatorState* CommunicatorState::make(MPI_Comm communicator) {
+  static std::atomic_flag lock = ATOMIC_FLAG_INIT;
+  const ScopedLock locked(lock);
+  void* known = nullptr;
+  int is_set = 0;
+  reroute.mpi.comm_get_attr(communicator, keyval(), static_cast<void*>(&known), &is_set);
+  if (is_set != 0) return static_cast<CommunicatorState*>(known);  // another thread came first
   void* memory = std::malloc(sizeof(CommunicatorState));
   if (memory == nullptr) std::abort();
   auto* state = new (memory) CommunicatorState(communicator);
@@ -186,33 +194,39 @@ CommunicatorState* CommunicatorState::make(MPI_Comm communicator) {
   return nullptr;
 }
 
-Agreement* CommunicatorState::find(std::uint64_t key) {
-  for (std::size_t probe = 0; probe < capacity_; ++probe) {
-    Agreement& agreement = agreements_[(key * 0x9E3779B97F4A7C15U + probe) & (capacity_ - 1)];
-    if (agreement.key == key) return &agreement;
-    if (agreement.key == 0) return nullptr;
+Agreement** CommunicatorState::slot_of(std::uint64_t key) {
+  std::size_t slot = key * 0x9E3779B97F4A7C15U;
+  const auto at = [this](std::size_t place) { return &agreements_[place & (capacity_ - 1)]; };
+  while (*at(slot) != nullptr && (*at(slot))->key != key) ++slot;
+  return at(slot);
+}
+
+void CommunicatorState::grow() {
+  const std::size_t before = capacity_;
+  Agreement** old = agreements_;
+  capacity_ = capacity_ == 0 ? 8 : 2 * capacity_;
+  agreements_ = static_cast<Agreement**>(std::calloc(capacity_, sizeof(Agreement*)));
+  if (agreements_ == nullptr) std::abort();
+  for (std::size_t index = 0; index < before; ++index) {
+    if (old[index] != nullptr) *slot_of(old[index]->key) = old[index];
   }
-  return nullptr;
+  std::free(old);
+}
+
+Agreement* CommunicatorState::find(std::uint64_t key) {
+  const ScopedLock lock(lock_);
+  return capacity_ == 0 ? nullptr : *slot_of(key);
 }
 
 Agreement* CommunicatorState::add(const Agreement& agreement) {
-  if (2 * used_ >= capacity_) {
-    const std::size_t before = capacity_;
-    Agreement* old = agreements_;
-    capacity_ = capacity_ == 0 ? 8 : 2 * capacity_;
-    agreements_ = static_cast<Agreement*>(std::calloc(capacity_, sizeof(Agreement)));
-    if (agreements_ == nullptr) std::abort();
-    used_ = 0;
-    for (std::size_t index = 0; index < before; ++index) {
-      if (old[index].key != 0) add(old[index]);
-    }
-    std::free(old);
-  }
+  const ScopedLock lock(lock_);
+  if (2 * used_ >= capacity_) grow();
+  Agreement** slot = slot_of(agreement.key);
+  if (*slot != nullptr) return *slot;  // another thread came first
+  void* memory = std::malloc(sizeof(Agreement));
+  if (memory == nullptr) std::abort();
   ++used_;
-  std::size_t slot = agreement.key * 0x9E3779B97F4A7C15U;
-  while (agreements_[slot & (capacity_ - 1)].key != 0) ++slot;
-  agreements_[slot & (capacity_ - 1)] = agreement;
-  return &agreements_[slot & (capacity_ - 1)];
+  return *slot = new (memory) Agreement(agreement);
 }
 
 Reason CommunicatorState::refusal(const Signature& signature, const Arguments& arguments) {
@@ -224,10 +238,13 @@ Reason CommunicatorState::refusal(const Signature& signature, const Arguments& a
   if (own == 0 && !has_memory_for_copy(arguments, operands, device)) own = bit_of(Reason::no_memory);
   if (own == 0 && !open_ccl()) own = bit_of(Reason::no_library);
   if (operands.send.total() >= reroute.settings.min_bytes) own |= is_large_somewhere;
+  if (reroute.has_foreign_waits) own |= waits_elsewhere;
   std::uint64_t all = 0;
   if (reroute.mpi.allreduce(&own, &all, 1, reroute.mpi.uint64, reroute.mpi.bit_or, arguments.comm) != MPI_SUCCESS) {
     return Reason::not_agreed;  // MPI's own call will say why
   }
+  has_foreign_waits_ = (all & waits_elsewhere) != 0;
+  all &= ~waits_elsewhere;
   if (!signature.has_size && (all & is_large_somewhere) == 0) return Reason::small;
   all &= ~is_large_somewhere;
   if (all != 0) return static_cast<Reason>(std::countr_zero(all));

@@ -41,6 +41,7 @@ bool Operation::copy_in() {
     const bool has_own = operands_.is_in_place && base_of(arguments_.function) == Function::gather;
     if (has_own && !pack(device_, operands_.receive, static_cast<char*>(receive_copy_))) return false;
   }
+  has_copied_ = is_copied;
   if (is_copied) reroute.adder().add(reroute.tally(arguments_.function).local_copies, 1);
   return true;
 }

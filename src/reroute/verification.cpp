@@ -78,6 +78,7 @@ Verification::Verification(const Arguments& arguments, const Operands& operands,
 
 bool Verification::begin() {
   if (!is_on_) return true;
+  const ScopedTime time(ticks_, reroute.adder());
   reroute.mpi.comm_size(arguments_.comm, &ranks_);
   const Side& written = written_side(operands_);
   const Side::Span span = written.span();
@@ -184,6 +185,7 @@ void Verification::report(std::uint64_t element, const char* expected, const cha
 void Verification::compare() {
   const Side& received = operands_.receive;
   if (!is_on_ || received.total() == 0 || !received.layout.is_dense) return;
+  const ScopedTime time(ticks_, reroute.adder());
   const Side::Span span = written_side(operands_).span();
   std::uint64_t element = 0;
   for (int block = 0; block < received.blocks; ++block) {

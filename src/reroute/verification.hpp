@@ -35,6 +35,8 @@ class Verification {
   /// Ends the program where there is a difference.
   void compare();
   void end();
+  /// That it has taken so far.
+  [[nodiscard]] std::uint64_t ticks() const { return ticks_; }
 
  private:
   bool begin_bound();
@@ -56,6 +58,7 @@ class Verification {
   void* absolute_sums_ = nullptr;
   MPI_Request requests_[2] = {};
   int request_count_ = 0;
+  Count ticks_ = 0;
 };
 
 }  // namespace commlens::reroute

@@ -38,7 +38,8 @@ class CommunicatorState {
   ~CommunicatorState();
   CommunicatorState(CommunicatorState&&) = delete;
 
-  [[nodiscard]] bool is_inter() const { return is_inter_; }
+  /// Why none of its calls is rerouted, on any rank.
+  [[nodiscard]] Reason refused() const { return refused_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
   /// On any rank, once the ranks have agreed on something.
@@ -48,8 +49,8 @@ class CommunicatorState {
   /// Null: there has been no such call. The agreement stays where it is as long as the communicator exists.
   Agreement* find(std::uint64_t key);
   Agreement* add(const Agreement& agreement);
-  /// Whether the ranks have agreed. Where they have done so on a call with little data, and the signature does not tell
-  /// how much there is, they do it again whenever the number of such calls has doubled.
+  /// Whether the ranks have agreed. Where they have refused for what later calls of the signature may not have, they
+  /// do it again whenever the number of such calls has doubled.
   static bool has_agreed(Agreement* agreement, const Signature& signature);
   /// Makes the ranks agree: all of them are within a call of that signature.
   Agreement* agree(const Signature& signature, const Arguments& arguments);
@@ -62,7 +63,7 @@ class CommunicatorState {
   void grow();
   Reason refusal(const Signature& signature, const Arguments& arguments);
 
-  bool is_inter_ = false;
+  Reason refused_ = Reason::none;
   int rank_ = 0;
   int ranks_ = 0;
   CclCommunicator* ccl_ = nullptr;
@@ -73,6 +74,10 @@ class CommunicatorState {
   std::size_t used_ = 0;
   bool has_foreign_waits_ = false;
 };
+
+/// Whether all ranks of the program have been given the same settings: all of them call this. Else one would make calls
+/// that another does not know of.
+bool have_same_settings();
 
 /// Sets `signature`. Returns what of the arguments makes NCCL impossible, on all ranks alike.
 Reason sign(const Arguments& arguments, std::uint64_t bytes, Signature& signature);

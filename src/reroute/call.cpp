@@ -103,7 +103,7 @@ int Call::run() {
   if (refused != Reason::none) return by_mpi(refused);
   CommunicatorState* state = CommunicatorState::of(arguments_.comm);
   if (state == nullptr) return by_mpi(Reason::invalid);
-  if (state->is_inter()) return by_mpi(Reason::inter_communicator);
+  if (state->refused() != Reason::none) return by_mpi(state->refused());
   if (has_root(base_of(arguments_.function)) && arguments_.root >= state->ranks()) return by_mpi(Reason::invalid);
   return reroute.settings.to_staged ? by_staging(*state) : by_ccl(*state);
 }
@@ -125,6 +125,7 @@ int Call::by_ccl(CommunicatorState& state) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
     const ScopedTime setup(reroute.setup_ticks, adder_);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
+    if (base_of(arguments_.function) == Function::alltoallv) state.ccl()->connect_peers();
     agreement->is_connected = true;
   }
   const Operands operands = operands_of(arguments_, state.rank(), state.ranks());
@@ -139,6 +140,11 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
+  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
+  const bool is_primary = (!sends || Device::is_primary(operands.send.span().begin, send.device)) &&
+                          (!receives || Device::is_primary(operands.receive.span().begin, receive.device));
+  if (!is_primary) return by_mpi(Reason::other_context);
+  if (!operands.send.is_dense() || !operands.receive.is_dense()) return by_mpi(Reason::gaps);
   Signature signature;
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);
@@ -148,7 +154,6 @@ int Call::by_staging(CommunicatorState& state) {
     state.add(measured);
     return error;
   }
-  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   if (reroute.settings.dry_run) return pretend();
   Device* device = Device::of(sends ? send.device : receive.device);
   if (device == nullptr) return by_mpi(Reason::host_memory);

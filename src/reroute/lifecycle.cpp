@@ -12,6 +12,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "agreement.hpp"
 #include "preload/memory_kind.hpp"
 #include "preload/process.hpp"
 #include "report.hpp"
@@ -138,12 +139,14 @@ void print_line(const char* format, ...) {
 namespace hook {
 
 void started() {
-  if (reroute.settings.folder == nullptr || reroute.started_ticks != 0) return;
+  if (reroute.started_ticks != 0) return;
   reroute.started_ticks = reroute.clock.ticks();
   const preload::RunningMpi running = preload::running_mpi();
   if (!running.is_built_for) return;  // its handles have another size
   std::snprintf(reroute.mpi_name, sizeof reroute.mpi_name, "%s", running.version);
   reroute.mpi.find();
+  const bool is_same = have_same_settings();
+  if (reroute.settings.folder == nullptr) return;  // the other ranks know it
   find_types();
   reroute.mpi.comm_rank(reroute.mpi.world, &reroute.rank);
   reroute.mpi.comm_size(reroute.mpi.world, &reroute.ranks);
@@ -160,7 +163,8 @@ void started() {
   // Its functions call MPI's own, or ours do: one of the two would see nothing.
   const bool is_profiled = preload::is_set("COMMLENS_PROFILE_OUT");
   if (is_profiled) disable("the program runs under commlens profile");
-  reroute.is_active = !is_profiled;
+  if (!is_same) disable("the ranks have different settings: give all of them the same COMMLENS_REROUTE_ variables");
+  reroute.is_active = is_same && !is_profiled;
 }
 
 void finalizing() {

@@ -37,7 +37,8 @@ class Operation {
  private:
   bool begin_ccl();
   bool copy_in();
-  bool begin_staged();
+  void begin_staged();
+  bool stage_both();
   bool stage(const Side& side, void*& pinned, bool is_read);
   bool finish_staged();
   bool finish_ccl();

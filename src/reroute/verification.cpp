@@ -85,6 +85,8 @@ bool Verification::begin() {
   char* base = nullptr;
   if (span.bytes != 0) {
     second_ = device_.memory.take(span.bytes);
+    is_second_on_host_ = second_ == nullptr;  // the other ranks are within MPI's call in any case
+    if (is_second_on_host_) second_ = std::malloc(span.bytes);
     if (second_ == nullptr || !device_.copy(second_, span.begin, span.bytes)) return false;
     base = static_cast<char*>(second_) + (written.base - span.begin);
   }
@@ -182,9 +184,9 @@ void Verification::report(std::uint64_t element, const char* expected, const cha
 
 void Verification::compare() {
   const Side& received = operands_.receive;
-  if (!is_on_ || received.total() == 0 || !received.layout.is_dense()) return;
-  const Side::Span span = written_side(operands_).span();
+  if (!is_on_ || received.total() == 0 || !received.layout.is_dense) return;
   const ScopedTime time(ticks_, reroute.adder());
+  const Side::Span span = written_side(operands_).span();
   std::uint64_t element = 0;
   for (int block = 0; block < received.blocks; ++block) {
     const std::uint64_t bytes = received.bytes(block);
@@ -204,7 +206,11 @@ void Verification::compare() {
 }
 
 void Verification::end() {
-  device_.memory.give_back(second_);
+  if (is_second_on_host_) {
+    std::free(second_);
+  } else {
+    device_.memory.give_back(second_);
+  }
   std::free(absolute_);
   std::free(absolute_sums_);
 }

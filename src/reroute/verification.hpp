@@ -52,6 +52,7 @@ class Verification {
   int ranks_ = 1;
   std::uint64_t call_ = 0;
   void* second_ = nullptr;  // what MPI receives, on the GPU
+  bool is_second_on_host_ = false;
   // For floating-point sums: those of the absolute values, by which rounding is bounded.
   void* absolute_ = nullptr;
   void* absolute_sums_ = nullptr;

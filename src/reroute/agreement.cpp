@@ -164,7 +164,7 @@ CommunicatorState::CommunicatorState(MPI_Comm communicator) {
 CommunicatorState::~CommunicatorState() {
   if (ccl_ != nullptr) ccl_->release();
   for (std::size_t index = 0; index < capacity_; ++index) std::free(agreements_[index]);
-  std::free(agreements_);
+  std::free(static_cast<void*>(agreements_));
 }
 
 CommunicatorState* CommunicatorState::of(MPI_Comm communicator) {
@@ -210,7 +210,7 @@ void CommunicatorState::grow() {
   for (std::size_t index = 0; index < before; ++index) {
     if (old[index] != nullptr) *slot_of(old[index]->key) = old[index];
   }
-  std::free(old);
+  std::free(static_cast<void*>(old));
 }
 
 Agreement* CommunicatorState::find(std::uint64_t key) {

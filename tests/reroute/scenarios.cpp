@@ -2,7 +2,6 @@
 //   scenarios NAME
 #include <unistd.h>
 
-#include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -11,45 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "conformance.hpp"
+#include "vectors.hpp"
 
 namespace {
-
-constexpr int many = 1000;
-
-/// A vector on the GPU.
-class Vector {
- public:
-  explicit Vector(int count, Memory kind = Memory::device)
-      : buffer_(kind, static_cast<std::size_t>(count) * sizeof(double)), count_(count) {}
-  [[nodiscard]] double* data() const { return reinterpret_cast<double*>(buffer_.data()); }
-  void fill(double value) const {
-    for (int index = 0; index < count_; ++index) data()[index] = value;
-  }
-  [[nodiscard]] bool has(double value) const {
-    for (int index = 0; index < count_; ++index) {
-      if (data()[index] != value) return false;
-    }
-    return true;
-  }
-
- private:
-  Buffer buffer_;
-  int count_;
-};
-
-int reduce(const Vector& input, const Vector& output, MPI_Comm comm = MPI_COMM_WORLD) {
-  return MPI_Allreduce(input.data(), output.data(), many, MPI_DOUBLE, MPI_SUM, comm);
-}
-
-/// Until NCCL makes the call.
-void agree(MPI_Comm comm = MPI_COMM_WORLD) {
-  const Vector input(many);
-  const Vector output(many);
-  input.fill(1);
-  for (int call = 0; call < 2; ++call) reduce(input, output, comm);
-  require(output.has(size_of(comm)), "a sum of ones");
-}
 
 /// Rank 0 is in a collective, and another rank needs MPI to make progress there before it comes.
 void progress() {
@@ -88,31 +51,6 @@ void progress() {
   MPI_Win_free(&window);
 }
 
-/// Rank 0 waits half a second for the others, in the call of that number.
-void late(int late_call) {
-  const Vector input(many);
-  const Vector output(many);
-  input.fill(1);
-  for (int call = 1; call <= 3; ++call) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (call == late_call && world_rank() > 0) usleep(500'000);
-    reduce(input, output);
-    require(output.has(size_of(MPI_COMM_WORLD)), "the sum");
-  }
-}
-
-/// After the agreement the data is on the host.
-void moved() {
-  const Vector before(many);
-  const Vector result(many);
-  reduce(before, result);  // which MPI makes
-  const Vector input(many, Memory::host);
-  const Vector output(many, Memory::host);
-  input.fill(1);
-  for (int call = 0; call < 3; ++call) reduce(input, output);
-  require(output.has(size_of(MPI_COMM_WORLD)), "a sum");
-}
-
 void use_comm(MPI_Comm comm, int thread) {
   fake_gpu_use(world_rank());
   const Vector input(many);
@@ -131,33 +69,6 @@ void threads() {
   use_comm(comms[0], 0);
   other.join();
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
-}
-
-/// Messages of all lengths with the next rank, in the thread's own tag.
-void exchange_messages(MPI_Comm comm, int thread) {
-  fake_gpu_use(world_rank());
-  const Vector data(many);
-  for (int length = 1; length <= many; length *= 2) {
-    const int other = world_rank() ^ 1;
-    data.fill(length + thread);
-    for (const bool sends : {world_rank() % 2 == 0, world_rank() % 2 != 0}) {
-      if (sends) MPI_Send(data.data(), length, MPI_DOUBLE, other, thread, comm);
-      if (!sends) MPI_Recv(data.data(), length, MPI_DOUBLE, other, thread, comm, MPI_STATUS_IGNORE);
-    }
-    require(data.has(length + thread), "a message of thread " + std::to_string(thread));
-  }
-}
-
-/// Threads send and receive on one communicator, from its first message on.
-void message_threads() {
-  for (int round = 0; round < 20; ++round) {
-    MPI_Comm comm;
-    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-    std::vector<std::thread> threads;
-    for (int thread = 0; thread < 3; ++thread) threads.emplace_back(exchange_messages, comm, thread);
-    for (std::thread& thread : threads) thread.join();
-    MPI_Comm_free(&comm);
-  }
 }
 
 std::size_t resident_pages() {
@@ -277,18 +188,6 @@ void requests() {
   require(received == (rank + 1) % ranks && outputs[1]->has(ranks), "MPI_Testall");
 }
 
-/// A program, or a tool in it, whose function completes the request.
-void own_wait() {
-  agree();
-  const Vector input(many);
-  const Vector output(many);
-  input.fill(1);
-  MPI_Request request;
-  MPI_Iallreduce(input.data(), output.data(), many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request);
-  MPI_Wait(&request, MPI_STATUS_IGNORE);
-  require(output.has(size_of(MPI_COMM_WORLD)), "the sum");
-}
-
 /// What the legacy default stream has been given before is seen by the collective.
 void default_stream() {
   agree();
@@ -334,27 +233,6 @@ void errors() {
   is_same(MPI_Bcast(data.data(), many, MPI_DOUBLE, -1, MPI_COMM_WORLD),
           PMPI_Bcast(data.data(), many, MPI_DOUBLE, -1, MPI_COMM_WORLD), "a negative root");
   agree();
-}
-
-std::jmp_buf after_error;
-void jump(MPI_Comm*, int*, ...) { std::longjmp(after_error, 1); }
-
-/// A rank's error handler leaves the call in which it is called.
-void jumps() {
-#ifdef MPICH_VERSION
-  return;  // Debian's does not check arguments
-#endif
-  agree();
-  MPI_Errhandler handler;
-  MPI_Comm_create_errhandler(jump, &handler);
-  MPI_Comm_set_errhandler(MPI_COMM_SELF, handler);
-  static const Vector data(many);
-  if (world_rank() == 0 && setjmp(after_error) == 0) {
-    MPI_Allreduce(MPI_IN_PLACE, data.data(), -1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
-    require(false, "MPI has not called the error handler");
-  }
-  agree();
-  MPI_Errhandler_free(&handler);
 }
 
 /// NCCL fails after it has been initialized: all ranks get an error, and none hangs.
@@ -448,27 +326,18 @@ void mixed() {
 
 }  // namespace
 
-#ifdef WITH_OWN_WAIT
-extern "C" int MPI_Wait(MPI_Request* request, MPI_Status* status) { return PMPI_Wait(request, status); }
-#endif
-
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
   int level = 0;
-  MPI_Init_thread(&argc, &argv, name.ends_with("threads") ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Init_thread(&argc, &argv, name == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
   fake_gpu_use(world_rank());
   if (name == "progress") progress();
-  if (name == "late") late(std::atoi(argv[2]));
-  if (name == "moved") moved();
   if (name == "threads" && level == MPI_THREAD_MULTIPLE) threads();
-  if (name == "message-threads" && level == MPI_THREAD_MULTIPLE) message_threads();
   if (name == "growth") growth();
   if (name == "keyvals") keyvals();
   if (name == "requests") requests();
-  if (name == "own-wait") own_wait();
   if (name == "default-stream") default_stream();
   if (name == "errors") errors();
-  if (name == "jumps") jumps();
   if (name == "failing") failing();
   if (name == "messages") messages();
   if (name == "never") never();

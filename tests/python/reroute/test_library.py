@@ -92,7 +92,6 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:  # noqa: F811
         "requests",
         "default-stream",
         "errors",
-        "jumps",
         "never",
         "mixed",
     ],
@@ -108,6 +107,13 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None: 
     assert "commlens reroute" not in run.error
     rerouted = run.total("rerouted_calls")
     assert (rerouted == 0) == (name in ("never", "mixed"))
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_an_error_handler_may_leave_a_call(reroute: Reroute, ranks: int) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("others.cpp"), "jumps", ranks=ranks)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == ranks
 
 
 def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:  # noqa: F811
@@ -141,7 +147,7 @@ def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -
 @pytest.mark.parametrize("to", ["ccl", "staged"])
 def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa: F811
     """Its MPI_Wait completes no request of the library's."""
-    program = reroute.compile("scenarios.cpp", "-DWITH_OWN_WAIT", name="own-wait")
+    program = reroute.compile("others.cpp", "-DWITH_OWN_WAIT", name="own-wait")
     run = reroute.run(program, "own-wait", COMMLENS_REROUTE_TO=to, **NONBLOCKING)
     assert run.status == 0, run.error
     says = "nonblocking, where another library or the program has its own MPI_Wait"
@@ -150,7 +156,7 @@ def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa
 
 def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # noqa: F811
     """A rank waits for the others in the agreement, and then before NCCL's first call."""
-    program = reroute.compile("scenarios.cpp")
+    program = reroute.compile("others.cpp")
     for call in (1, 2):
         run = reroute.run(program, "late", call, ranks=2)
         assert run.status == 0, run.error
@@ -160,7 +166,7 @@ def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # no
 
 
 def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
-    run = reroute.run(reroute.compile("scenarios.cpp"), "moved")
+    run = reroute.run(reroute.compile("others.cpp"), "moved")
     assert run.status == 0, run.error
     for rank in run.ranks:
         (calls,) = rank["functions"]
@@ -171,7 +177,7 @@ def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
 def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:  # noqa: F811
     """A rank that comes first waits for the others in MPI's second call."""
     run = reroute.run(
-        reroute.compile("scenarios.cpp"), "late", 3, ranks=2, COMMLENS_REROUTE_VERIFY="1"
+        reroute.compile("others.cpp"), "late", 3, ranks=2, COMMLENS_REROUTE_VERIFY="1"
     )
     assert run.status == 0, run.error
     (calls,) = run.ranks[0]["functions"]
@@ -209,7 +215,7 @@ def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:  # noqa: 
 
 def test_threads_may_send_on_one_communicator(reroute: Reroute) -> None:  # noqa: F811
     variables = {"COMMLENS_REROUTE_TO": "staged", "COMMLENS_REROUTE_FUNCTIONS": "p2p"}
-    program = reroute.compile("scenarios.cpp")
+    program = reroute.compile("others.cpp")
     run = reroute.run(program, "message-threads", ranks=2, MALLOC_PERTURB_="165", **variables)
     assert run.status == 0, run.error
     assert run.output.count("good") == 2

@@ -140,7 +140,6 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
-  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   const bool is_primary = (!sends || Device::is_primary(operands.send.span().begin, send.device)) &&
                           (!receives || Device::is_primary(operands.receive.span().begin, receive.device));
   if (!is_primary) return by_mpi(Reason::other_context);
@@ -154,6 +153,7 @@ int Call::by_staging(CommunicatorState& state) {
     state.add(measured);
     return error;
   }
+  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   if (reroute.settings.dry_run) return pretend();
   Device* device = Device::of(sends ? send.device : receive.device);
   if (device == nullptr) return by_mpi(Reason::host_memory);

@@ -185,8 +185,8 @@ void Verification::report(std::uint64_t element, const char* expected, const cha
 void Verification::compare() {
   const Side& received = operands_.receive;
   if (!is_on_ || received.total() == 0 || !received.layout.is_dense) return;
-  const ScopedTime time(ticks_, reroute.adder());
   const Side::Span span = written_side(operands_).span();
+  const ScopedTime time(ticks_, reroute.adder());
   std::uint64_t element = 0;
   for (int block = 0; block < received.blocks; ++block) {
     const std::uint64_t bytes = received.bytes(block);

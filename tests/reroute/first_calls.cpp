@@ -2,6 +2,8 @@
 //   first_calls self-first|host-first|nothing-first|other-context|growing|large
 #include <unistd.h>
 
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 

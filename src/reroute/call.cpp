@@ -1,4 +1,6 @@
 // The way of a call: by MPI, through NCCL, or through pinned memory.
+#include <execinfo.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -11,20 +13,34 @@
 namespace commlens::reroute {
 namespace {
 
-/// MPI may call its own functions, and its calls are not the program's.
+/// Whether the library has been called by what it has called itself.
+bool is_called_from_itself() {
+  void* callers[128];
+  const int count = backtrace(callers, 128);
+  bool has_left = false;
+  for (int number = 0; number < count; ++number) {
+    const bool is_own = is_in_library(callers[number]);
+    if (is_own && has_left) return true;
+    has_left = has_left || !is_own;
+  }
+  return false;
+}
+
+/// MPI may call its own functions, and its calls are not the program's. An error handler may have left a call by
+/// longjmp or an exception, which ends nothing here: so an entry is believed only if the stack has it.
 class Nesting {
  public:
-  Nesting() = default;
-  ~Nesting() { --depth_; }
+  Nesting() { is_within_ = true; }
+  ~Nesting() { is_within_ = is_inner_; }
   Nesting(Nesting&&) = delete;
   [[nodiscard]] bool is_inner() const { return is_inner_; }
 
  private:
   // A preloaded library can use the fast model of thread-local variables.
-  static constinit thread_local int depth_ __attribute__((tls_model("initial-exec")));
-  bool is_inner_ = depth_++ > 0;
+  static constinit thread_local bool is_within_ __attribute__((tls_model("initial-exec")));
+  bool is_inner_ = is_within_ && is_called_from_itself();
 };
-constinit thread_local int Nesting::depth_ = 0;
+constinit thread_local bool Nesting::is_within_ = false;
 
 /// One call, with what is counted of it.
 class Call {
@@ -40,6 +56,10 @@ class Call {
  private:
   [[nodiscard]] Reason refused_at_once() const;
   int by_ccl(CommunicatorState& state);
+  Agreement* agree(CommunicatorState& state, const Signature& signature) const {
+    const ScopedTime setup(reroute.setup_ticks, adder_);
+    return state.agree(signature, arguments_);
+  }
   int by_staging(CommunicatorState& state);
   int by_mpi(Reason refused);
   int measure(Agreement& agreement);
@@ -62,12 +82,15 @@ class Call {
   Tally& tally_;
   Adder adder_ = reroute.adder();
   std::uint64_t bytes_;
+  std::uint64_t verification_ticks_ = 0;
 };
 
 /// What tells, without asking anybody, that the call is MPI's on all ranks.
 Reason Call::refused_at_once() const {
   const Function base = base_of(arguments_.function);
-  if (!reroute.settings.chosen[static_cast<int>(arguments_.function)]) return Reason::not_chosen;
+  if (!reroute.settings.chosen[static_cast<int>(arguments_.function)]) {
+    return is_nonblocking(arguments_.function) ? Reason::not_named : Reason::not_chosen;
+  }
   if (is_message(base) && !reroute.settings.to_staged) return Reason::message;
   if (arguments_.comm == reroute.mpi.null_communicator) return Reason::invalid;
   if (has_root(base) && arguments_.root < 0) return Reason::inter_communicator;
@@ -80,7 +103,7 @@ int Call::run() {
   if (refused != Reason::none) return by_mpi(refused);
   CommunicatorState* state = CommunicatorState::of(arguments_.comm);
   if (state == nullptr) return by_mpi(Reason::invalid);
-  if (state->is_inter()) return by_mpi(Reason::inter_communicator);
+  if (state->refused() != Reason::none) return by_mpi(state->refused());
   if (has_root(base_of(arguments_.function)) && arguments_.root >= state->ranks()) return by_mpi(Reason::invalid);
   return reroute.settings.to_staged ? by_staging(*state) : by_ccl(*state);
 }
@@ -92,14 +115,17 @@ int Call::by_ccl(CommunicatorState& state) {
   Agreement* agreement = state.find(signature.key);
   if (agreement == nullptr && is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
   if (!is_nonblocking(arguments_.function) && !CommunicatorState::has_agreed(agreement, signature)) {
-    agreement = state.agree(signature, arguments_);
+    agreement = agree(state, signature);
     return agreement->refused != Reason::none ? by_mpi(agreement->refused) : measure(*agreement);
   }
   if (agreement->refused != Reason::none) return by_mpi(agreement->refused);
   if (reroute.settings.dry_run) return pretend();
+  if (is_nonblocking(arguments_.function) && state.has_foreign_waits()) return by_mpi(Reason::foreign_waits);
   if (!agreement->is_connected) {
     if (is_nonblocking(arguments_.function)) return by_mpi(Reason::not_agreed);
+    const ScopedTime setup(reroute.setup_ticks, adder_);
     state.ccl()->wait_for_ranks();  // NCCL may wait for them in its first call, and MPI makes no progress then
+    if (base_of(arguments_.function) == Function::alltoallv) state.ccl()->connect_peers();
     agreement->is_connected = true;
   }
   const Operands operands = operands_of(arguments_, state.rank(), state.ranks());
@@ -114,12 +140,20 @@ int Call::by_staging(CommunicatorState& state) {
   const bool sends = send.kind == preload::MemoryKind::device;
   const bool receives = receive.kind == preload::MemoryKind::device;
   if (!sends && !receives) return by_mpi(Reason::host_memory);
+  const bool is_primary = (!sends || Device::is_primary(operands.send.span().begin, send.device)) &&
+                          (!receives || Device::is_primary(operands.receive.span().begin, receive.device));
+  if (!is_primary) return by_mpi(Reason::other_context);
+  if (!operands.send.is_dense() || !operands.receive.is_dense()) return by_mpi(Reason::gaps);
   Signature signature;
   sign(arguments_, bytes_, signature);
   Agreement* known = state.find(signature.key);
   if (known == nullptr && !is_nonblocking(arguments_.function)) {
-    return measure(*state.add({signature.key, Reason::none, 1, true, 0, 0}));
+    Agreement measured{signature.key, Reason::none, 1, true, 0, 0};
+    const int error = measure(measured);
+    state.add(measured);
+    return error;
   }
+  if (is_nonblocking(arguments_.function) && reroute.has_foreign_waits) return by_mpi(Reason::foreign_waits);
   if (reroute.settings.dry_run) return pretend();
   Device* device = Device::of(sends ? send.device : receive.device);
   if (device == nullptr) return by_mpi(Reason::host_memory);
@@ -157,15 +191,16 @@ int Call::start(const Operands& operands, const Signature& signature, Device& de
   if (memory == nullptr) std::abort();
   auto* operation = new (memory) Operation(arguments_, operands, signature, device, communicator);
   operation->begin();
-  const int error = start_request(operation);
-  if (error == MPI_SUCCESS) *arguments_.request = operation->request;
-  return error;
+  verification_ticks_ = operation->verification_ticks();
+  return start_request(operation, arguments_.request);
 }
 
 int Call::rerouted(const Operands& operands, const Signature& signature, Device& device, CclCommunicator* communicator,
                    const Agreement* agreement) {
   const std::uint64_t begin = reroute.clock.ticks();
   int error = MPI_SUCCESS;
+  // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
+  bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);
   if (is_nonblocking(arguments_.function)) {
     error = start(operands, signature, device, communicator);
   } else {
@@ -175,13 +210,13 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
     while (!operation.is_done()) {
     }
     error = operation.finish();
+    verification_ticks_ = operation.verification_ticks();
+    is_known = is_known && !operation.has_copied();  // MPI was measured with other memory
   }
-  const std::uint64_t ticks = reroute.clock.ticks() - begin;
+  const std::uint64_t ticks = reroute.clock.ticks() - begin - verification_ticks_;
   adder_.add(tally_.rerouted_calls, 1);
   adder_.add(tally_.rerouted_bytes, sent_bytes_of(arguments_, bytes_));
   adder_.add(tally_.rerouted_ticks, ticks);
-  // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
-  const bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);
   adder_.add(tally_.estimate_ticks, is_known ? estimate(*agreement) : ticks);
   return error;
 }

@@ -98,6 +98,36 @@ void CclCommunicator::poll() {
 
 void CclCommunicator::wait_for_ranks() const { reroute.mpi.barrier(own_); }
 
+bool CclCommunicator::exchange_bytes(char* bytes, Event event) {
+  const ScopedLock lock(lock_);
+  int error = ccl.group_start();
+  for (int peer = 0; peer < ranks_ && error == 0; ++peer) {
+    if (peer == rank_) continue;
+    error = ccl.send(bytes + rank_, 1, ccl_bytes, peer, handle_, stream_);
+    if (error == 0) error = ccl.recv(bytes + peer, 1, ccl_bytes, peer, handle_, stream_);
+  }
+  return ccl.group_end() == 0 && error == 0 && Device::record(event, stream_);
+}
+
+void CclCommunicator::connect_peers() {
+  if (are_peers_connected_ || has_failed_) return;
+  are_peers_connected_ = true;
+  const OnDevice current(*device_);
+  void* bytes = device_->memory.take(static_cast<std::size_t>(ranks_));
+  const Event event = device_->take_event();
+  bool is_good = bytes != nullptr && event != nullptr && exchange_bytes(static_cast<char*>(bytes), event);
+  while (is_good && !has_failed_) {
+    const Device::State state = Device::state_of(event);
+    if (state == Device::State::done) break;
+    is_good = state == Device::State::running;
+    poll();
+  }
+  if (!is_good) fail();
+  if (has_failed_) return;  // what still runs could use them
+  device_->memory.give_back(bytes);
+  device_->give_back(event);
+}
+
 CclCommunicator* CclCommunicator::find_free(MPI_Comm communicator) {
   for (CclCommunicator& each : all_) {
     if (each.id_ == no_id || each.id_ == reserved_id || each.is_used_ || each.has_failed_) continue;

@@ -36,6 +36,9 @@ class CclCommunicator {
 
   /// Waits for all ranks, which are within the same call.
   void wait_for_ranks() const;
+  /// Lets NCCL connect each rank with each other, once: it does so in the first message between them, and waits for the
+  /// other rank without progress of MPI. All ranks are within the same call.
+  void connect_peers();
   /// Lets MPI make progress, and looks whether another rank, or NCCL, has failed.
   void poll();
   [[nodiscard]] bool has_failed() const { return has_failed_; }
@@ -57,6 +60,7 @@ class CclCommunicator {
   static Reason refusal_of(const Facts* facts, int ranks);
   bool start(MPI_Comm communicator);
   bool initialize(const CclId& id);
+  bool exchange_bytes(char* bytes, Event event);
   void tell_others() const;
   [[nodiscard]] bool is_told() const;
   void stop();
@@ -73,6 +77,7 @@ class CclCommunicator {
   int ranks_ = 0;
   std::atomic<std::uint64_t> polls_ = 0;
   std::atomic<bool> is_used_ = false;
+  bool are_peers_connected_ = false;
   std::atomic<bool> has_failed_ = false;
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
 };

@@ -195,6 +195,7 @@ def reasons() -> list[tuple[str, str]]:
 def names_header() -> str:
     functions = "".join(f"  {identifier(name)},\n" for name in REROUTED)
     quoted = "".join(f'    "{name}",\n' for name in REROUTED)
+    completing = "".join(f'    "{name}",\n' for name in (*WAITS, *TESTS))
     listed = reasons()
     names = "".join(f"  {name},\n" for name, _ in listed)
     phrases = "".join(f'    "{phrase}",\n' for _, phrase in listed)
@@ -211,6 +212,8 @@ constexpr int function_count = {len(REROUTED)};
 constexpr int collective_count = {len(COLLECTIVES)};  // first these, then their nonblocking forms
 constexpr const char* function_names[] = {{
 {quoted}}};
+constexpr const char* completing_functions[] = {{
+{completing}}};
 
 enum class Reason : std::uint8_t {{
 {names}  none

@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <bit>
+#include <iterator>
 
 #include "reroute.hpp"
 #include "symbols.hpp"
@@ -29,13 +31,16 @@ struct Api {
   int (*event_query)(Event);
   int (*mem_alloc)(void**, std::size_t);
   int (*host_alloc)(void**, std::size_t, unsigned);
+  int (*mem_free)(void*);
+  int (*host_free)(void*);
   int (*get_uuid)(void*, int);
   // CUDA
   int (*copy)(void*, const void*, std::size_t, Stream);
   int (*get_context)(void**);
   int (*set_context)(void*);
-  int (*device_of_context)(int*);
   int (*retain_context)(void**, int);
+  int (*get_context_state)(int, unsigned*, int*);
+  int (*get_attributes)(unsigned, int*, void**, unsigned long long);
   // HIP
   int (*hip_copy)(void*, const void*, std::size_t, int, Stream);
   int (*get_device)(int*);
@@ -53,12 +58,14 @@ bool find_cuda() {
          find_symbol(library, api.event_record, "cuEventRecord") &&
          find_symbol(library, api.event_query, "cuEventQuery") &&
          find_symbol(library, api.mem_alloc, "cuMemAlloc_v2") &&
-         find_symbol(library, api.host_alloc, "cuMemHostAlloc") &&
+         find_symbol(library, api.host_alloc, "cuMemHostAlloc") && find_symbol(library, api.mem_free, "cuMemFree_v2") &&
+         find_symbol(library, api.host_free, "cuMemFreeHost") &&
          find_symbol(library, api.get_uuid, "cuDeviceGetUuid") && find_symbol(library, api.copy, "cuMemcpyAsync") &&
          find_symbol(library, api.get_context, "cuCtxGetCurrent") &&
          find_symbol(library, api.set_context, "cuCtxSetCurrent") &&
-         find_symbol(library, api.device_of_context, "cuCtxGetDevice") &&
-         find_symbol(library, api.retain_context, "cuDevicePrimaryCtxRetain");
+         find_symbol(library, api.retain_context, "cuDevicePrimaryCtxRetain") &&
+         find_symbol(library, api.get_context_state, "cuDevicePrimaryCtxGetState") &&
+         find_symbol(library, api.get_attributes, "cuPointerGetAttributes");
 }
 
 bool find_hip() {
@@ -71,8 +78,8 @@ bool find_hip() {
          find_symbol(library, api.event_create, "hipEventCreateWithFlags") &&
          find_symbol(library, api.event_record, "hipEventRecord") &&
          find_symbol(library, api.event_query, "hipEventQuery") && find_symbol(library, api.mem_alloc, "hipMalloc") &&
-         find_symbol(library, api.host_alloc, "hipHostMalloc") &&
-         find_symbol(library, api.get_uuid, "hipDeviceGetUuid") &&
+         find_symbol(library, api.host_alloc, "hipHostMalloc") && find_symbol(library, api.mem_free, "hipFree") &&
+         find_symbol(library, api.host_free, "hipHostFree") && find_symbol(library, api.get_uuid, "hipDeviceGetUuid") &&
          find_symbol(library, api.hip_copy, "hipMemcpyAsync") && find_symbol(library, api.get_device, "hipGetDevice") &&
          find_symbol(library, api.set_device, "hipSetDevice");
 }
@@ -84,17 +91,6 @@ bool find_api() {
 
 std::atomic_flag devices_lock = ATOMIC_FLAG_INIT;
 Device devices[max_devices];
-
-/// The thread's context, if it is of that GPU, else the one that CUDA's runtime uses.
-void* context_of(int device) {
-  void* context = nullptr;
-  int current = -1;
-  if (api.get_context(&context) == 0 && context != nullptr && api.device_of_context(&current) == 0 &&
-      current == device) {
-    return context;
-  }
-  return api.retain_context(&context, device) == 0 ? context : nullptr;
-}
 
 }  // namespace
 
@@ -119,26 +115,13 @@ OnDevice::~OnDevice() {
   }
 }
 
-int Device::current() {
-  const ScopedLock lock(devices_lock);
-  int number = -1;
-  void* context = nullptr;
-  if (!find_api()) return -1;
-  if (api.is_hip) return api.get_device(&number) == 0 ? number : -1;
-  const bool has_context = api.get_context(&context) == 0 && context != nullptr;
-  return has_context && api.device_of_context(&number) == 0 ? number : -1;
-}
-
 Device* Device::of(int number) {
   if (number < 0 || number >= max_devices) return nullptr;
   const ScopedLock lock(devices_lock);
   if (!find_api()) return nullptr;
   Device& device = devices[number];
   if (device.number_ == number) return &device;
-  if (!api.is_hip) {
-    device.context_ = context_of(number);
-    if (device.context_ == nullptr) return nullptr;
-  }
+  if (!api.is_hip && api.retain_context(&device.context_, number) != 0) return nullptr;
   device.number_ = number;
   const OnDevice current(device);
   device.copy_stream_ = make_stream();
@@ -146,6 +129,25 @@ Device* Device::of(int number) {
   if (device.copy_stream_ != nullptr && has_event) return &device;
   device.number_ = -1;
   return nullptr;
+}
+
+bool Device::is_primary(const void* memory, int number) {
+  const ScopedLock lock(devices_lock);
+  if (!find_api() || number < 0 || number >= max_devices) return false;
+  if (api.is_hip) return true;
+  constexpr int attribute_context = 1;
+  int attributes[] = {attribute_context};
+  void* context = nullptr;
+  void* values[] = {static_cast<void*>(&context)};
+  const auto address = reinterpret_cast<unsigned long long>(memory);
+  if (api.get_attributes(1, attributes, values, address) != 0 || context == nullptr) return true;  // of none
+  if (devices[number].number_ == number) return context == devices[number].context_;
+  unsigned flags = 0;
+  int is_active = 0;
+  void* primary = nullptr;
+  // It is not made where the program has none.
+  if (api.get_context_state(number, &flags, &is_active) != 0 || is_active == 0) return false;
+  return api.retain_context(&primary, number) == 0 && context == primary;
 }
 
 std::uint64_t Device::identity() const {
@@ -167,16 +169,14 @@ bool Device::wait_for_default_stream(Stream stream) {
          api.stream_wait_event(stream, default_stream_event_, 0) == 0;
 }
 
-bool Device::enqueue_copy(Stream stream, void* to, const void* from, std::size_t bytes) {
+bool Device::enqueue_copy(void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return true;
-  if (api.is_hip) return api.hip_copy(to, from, bytes, hip_copy_default, stream) == 0;
-  return api.copy(to, from, bytes, stream) == 0;
+  if (!wait_for_default_stream(copy_stream_)) return false;
+  if (api.is_hip) return api.hip_copy(to, from, bytes, hip_copy_default, copy_stream_) == 0;
+  return api.copy(to, from, bytes, copy_stream_) == 0;
 }
 
-bool Device::copy(void* to, const void* from, std::size_t bytes) {
-  return wait_for_default_stream(copy_stream_) && enqueue_copy(copy_stream_, to, from, bytes) &&
-         api.stream_synchronize(copy_stream_) == 0;
-}
+bool Device::wait_for_copies() { return api.stream_synchronize(copy_stream_) == 0; }
 
 Event Device::take_event() {
   const ScopedLock lock(lock_);
@@ -197,28 +197,65 @@ Device::State Device::state_of(Event event) {
   return answer == 0 ? State::done : answer == not_ready ? State::running : State::failed;
 }
 
+void* BufferPool::allocate(std::size_t bytes) const {
+  void* memory = nullptr;
+  const int failed = is_pinned_ ? api.host_alloc(&memory, bytes, portable) : api.mem_alloc(&memory, bytes);
+  return failed == 0 ? memory : nullptr;
+}
+
+bool BufferPool::deallocate(void* memory) const {
+  return (is_pinned_ ? api.host_free(memory) : api.mem_free(memory)) == 0;
+}
+
+bool BufferPool::is_any_used() const {
+  return std::any_of(std::begin(slots_), std::end(slots_), [](const Slot& slot) { return slot.is_used; });
+}
+
+void BufferPool::free_idle() {
+  for (Slot& slot : slots_) {
+    if (slot.memory == nullptr || slot.is_used) continue;
+    if (deallocate(slot.memory)) slot = {};
+  }
+}
+
+/// The smallest idle one.
+BufferPool::Slot* BufferPool::find(std::size_t bytes) {
+  Slot* best = nullptr;
+  for (Slot& slot : slots_) {
+    const bool is_good = slot.memory != nullptr && !slot.is_used && slot.bytes >= bytes;
+    if (is_good && (best == nullptr || slot.bytes < best->bytes)) best = &slot;
+  }
+  return best;
+}
+
+BufferPool::Slot* BufferPool::make(std::size_t bytes) {
+  constexpr std::size_t large = std::size_t{64} << 20U;
+  constexpr std::size_t page = std::size_t{2} << 20U;
+  // Few sizes serve all calls, but not where half of the memory could be unused.
+  const std::size_t rounded = bytes <= large ? std::bit_ceil(bytes) : (bytes + page - 1) / page * page;
+  if (bytes > large && !is_any_used()) free_idle();
+  void* memory = allocate(rounded);
+  if (memory == nullptr) {
+    free_idle();
+    memory = allocate(rounded);
+  }
+  if (memory == nullptr) return nullptr;
+  auto* slot = std::find_if(std::begin(slots_), std::end(slots_), [](const Slot& each) { return !each.memory; });
+  if (slot == std::end(slots_)) {
+    static_cast<void>(deallocate(memory));
+    return nullptr;
+  }
+  *slot = {memory, rounded, false};
+  return slot;
+}
+
 void* BufferPool::take(std::size_t bytes) {
   const ScopedLock lock(lock_);
-  Slot* best = nullptr;
-  Slot* empty = nullptr;
-  for (Slot& slot : slots_) {
-    if (slot.memory == nullptr) {
-      if (empty == nullptr) empty = &slot;
-    } else if (!slot.is_used && slot.bytes >= bytes && (best == nullptr || slot.bytes < best->bytes)) {
-      best = &slot;
-    }
-  }
-  if (best == nullptr && empty != nullptr) {
-    const std::size_t rounded = std::bit_ceil(bytes);  // so that few sizes serve all
-    void* memory = nullptr;
-    const int failed = is_pinned_ ? api.host_alloc(&memory, rounded, portable) : api.mem_alloc(&memory, rounded);
-    if (failed != 0 || memory == nullptr) return nullptr;
-    *empty = {memory, rounded, false};
-    best = empty;
-  }
-  if (best == nullptr) return nullptr;
-  best->is_used = true;
-  return best->memory;
+  Slot* slot = find(bytes);
+  if (slot == nullptr) slot = make(bytes);
+  if (slot == nullptr) return nullptr;
+  slot->is_used = true;
+  return slot->memory;
 }
 
 void BufferPool::give_back(const void* memory) {

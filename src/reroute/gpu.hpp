@@ -11,8 +11,8 @@ namespace commlens::reroute {
 using Stream = void*;
 using Event = void*;
 
-/// Memory that is allocated once, and freed when the process ends: freeing it would wait for all
-/// work of the GPU, among it what waits for other ranks.
+/// Memory that is kept for later calls. Freeing it waits for all work of the GPU, among it what waits for other ranks:
+/// so it is freed only where a large buffer is needed while none is used, or where there is no memory left.
 class BufferPool {
  public:
   explicit constexpr BufferPool(bool is_pinned) : is_pinned_(is_pinned) {}
@@ -28,6 +28,13 @@ class BufferPool {
   };
   static constexpr int max_slots = 128;
 
+  Slot* find(std::size_t bytes);
+  Slot* make(std::size_t bytes);
+  [[nodiscard]] void* allocate(std::size_t bytes) const;
+  [[nodiscard]] bool deallocate(void* memory) const;
+  [[nodiscard]] bool is_any_used() const;
+  void free_idle();
+
   bool is_pinned_;
   std::atomic_flag lock_ = ATOMIC_FLAG_INIT;
   Slot slots_[max_slots] = {};
@@ -36,20 +43,22 @@ class BufferPool {
 /// A GPU that this process uses.
 class Device {
  public:
-  /// Of the number; null: it cannot be used. The context that the thread uses is taken if it is of that GPU.
+  /// Of the number; null: it cannot be used.
   static Device* of(int number);
-
-  /// The number of the thread's current one; -1: it has none.
-  static int current();
+  /// Whether memory of that GPU is of its primary context, which NCCL and CUDA's runtime use.
+  static bool is_primary(const void* memory, int number);
 
   [[nodiscard]] int number() const { return number_; }
   /// Tells this GPU from all others, on all hosts.
   [[nodiscard]] std::uint64_t identity() const;
 
   /// Copies between any kinds of memory, after what the legacy default stream has been given before, and waits.
-  bool copy(void* to, const void* from, std::size_t bytes);
-  /// The same on a stream of the caller, without waiting.
-  static bool enqueue_copy(Stream stream, void* to, const void* from, std::size_t bytes);
+  bool copy(void* to, const void* from, std::size_t bytes) {
+    return enqueue_copy(to, from, bytes) && wait_for_copies();
+  }
+  /// The same in two steps, for several copies.
+  bool enqueue_copy(void* to, const void* from, std::size_t bytes);
+  bool wait_for_copies();
   /// Lets the stream wait for what the legacy default stream has been given before.
   bool wait_for_default_stream(Stream stream);
 
@@ -67,7 +76,7 @@ class Device {
   friend class OnDevice;
   static constexpr int max_events = 64;
 
-  void* context_ = nullptr;  // of CUDA
+  void* context_ = nullptr;  // the primary one of CUDA
   int number_ = -1;
   Stream copy_stream_ = nullptr;
   Event default_stream_event_ = nullptr;

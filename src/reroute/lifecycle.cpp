@@ -1,14 +1,18 @@
 // From the loading of the library to the end of the program.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 
+#include "agreement.hpp"
 #include "preload/memory_kind.hpp"
 #include "preload/process.hpp"
 #include "report.hpp"
@@ -44,6 +48,32 @@ std::string_view option_of(int function, char (&text)[64]) {
   return text;
 }
 
+/// Another layer may complete requests by MPI's own functions, and then ours never do.
+bool is_another_in_front() {
+  return std::any_of(std::begin(completing_functions), std::end(completing_functions), [](const char* name) {
+    const void* first = dlsym(RTLD_DEFAULT, name);
+    return first != nullptr && !is_in_library(first);
+  });
+}
+
+/// Messages must be named, and so must nonblocking functions that go to NCCL: its kernel runs until all ranks have made
+/// the call, and a program that waits for the GPU before that waits for ever.
+void choose_functions(const char* named) {
+  for (int number = 0; number < function_count; ++number) {
+    const auto function = static_cast<Function>(number);
+    bool& chosen = reroute.settings.chosen[number];
+    if (named == nullptr) {
+      chosen = !is_message(function) && (!is_nonblocking(function) || reroute.settings.to_staged);
+    } else if (is_message(function)) {
+      chosen = is_listed(named, "p2p");
+    } else {
+      char text[64];
+      chosen =
+          is_listed(named, option_of(number, text)) || (is_nonblocking(function) && is_listed(named, "nonblocking"));
+    }
+  }
+}
+
 void read_settings() {
   Settings& settings = reroute.settings;
   settings.folder = std::getenv("COMMLENS_REROUTE_DIR");
@@ -55,13 +85,7 @@ void read_settings() {
   if (const char* bytes = std::getenv("COMMLENS_REROUTE_MIN_BYTES")) {
     settings.min_bytes = std::strtoull(bytes, nullptr, 10);
   }
-  const char* functions = std::getenv("COMMLENS_REROUTE_FUNCTIONS");
-  for (int function = 0; function < function_count; ++function) {
-    const bool is_safe = !is_message(static_cast<Function>(function));
-    char text[64];
-    const std::string_view name = is_safe ? option_of(function, text) : "p2p";
-    settings.chosen[function] = functions != nullptr ? is_listed(functions, name) : is_safe;
-  }
+  choose_functions(std::getenv("COMMLENS_REROUTE_FUNCTIONS"));
 }
 
 void deactivate_in_child() {
@@ -92,6 +116,12 @@ void end(bool is_finalized) {
 
 }  // namespace
 
+bool is_in_library(const void* address) {
+  Dl_info own{};
+  Dl_info other{};
+  return dladdr(&reroute, &own) != 0 && dladdr(address, &other) != 0 && own.dli_fbase == other.dli_fbase;
+}
+
 void disable(const char* format, ...) {
   if (reroute.disabled[0] != '\0') return;
   std::va_list values;
@@ -114,7 +144,7 @@ void print_line(const char* format, ...) {
 namespace hook {
 
 void started() {
-  if (reroute.settings.folder == nullptr || reroute.started_ticks != 0) return;
+  if (reroute.started_ticks != 0) return;
   reroute.started_ticks = reroute.clock.ticks();
   const preload::RunningMpi running = preload::running_mpi();
   if (!running.is_built_for) {  // its handles have another size, so the wrappers cannot even pass them on
@@ -123,6 +153,8 @@ void started() {
   }
   std::snprintf(reroute.mpi_name, sizeof reroute.mpi_name, "%s", running.version);
   reroute.mpi.find();
+  const bool is_same = have_same_settings();
+  if (reroute.settings.folder == nullptr) return;  // the other ranks know it
   find_types();
   reroute.mpi.comm_rank(reroute.mpi.world, &reroute.rank);
   reroute.mpi.comm_size(reroute.mpi.world, &reroute.ranks);
@@ -130,6 +162,7 @@ void started() {
   reroute.file.announce();
   int level = MPI_THREAD_SINGLE;
   reroute.mpi.query_thread(&level);
+  reroute.has_foreign_waits = is_another_in_front();
   reroute.is_multithreaded = level == MPI_THREAD_MULTIPLE;
   preload::remove_from_ld_preload(&reroute);
   // NCCL connects ranks when they first need it, and then waits for them without letting MPI make progress: so it is to
@@ -139,7 +172,8 @@ void started() {
   // Its functions call MPI's own, or ours do: one of the two would see nothing.
   const bool is_profiled = preload::is_set("COMMLENS_PROFILE_OUT");
   if (is_profiled) disable("the program runs under commlens profile");
-  reroute.is_active = !is_profiled;
+  if (!is_same) disable("the ranks have different settings: give all of them the same COMMLENS_REROUTE_ variables");
+  reroute.is_active = is_same && !is_profiled;
 }
 
 void finalizing() {

@@ -12,6 +12,9 @@ void MpiLibrary::find() {
   find_into(type_size, "PMPI_Type_size_x");
   find_into(type_get_extent, "PMPI_Type_get_extent");
   find_into(type_get_true_extent, "PMPI_Type_get_true_extent");
+  find_into(type_get_envelope, "PMPI_Type_get_envelope");
+  find_into(type_get_contents, "PMPI_Type_get_contents");
+  find_into(type_free, "PMPI_Type_free");
   find_into(pack, "PMPI_Pack");
   find_into(unpack, "PMPI_Unpack");
   find_into(comm_size, "PMPI_Comm_size");
@@ -21,6 +24,8 @@ void MpiLibrary::find() {
   find_into(comm_create, "PMPI_Comm_create");
   find_into(comm_compare, "PMPI_Comm_compare");
   find_into(comm_free, "PMPI_Comm_free");
+  find_into(group_intersection, "PMPI_Group_intersection");
+  find_into(group_size, "PMPI_Group_size");
   find_into(group_free, "PMPI_Group_free");
   find_into(comm_create_keyval, "PMPI_Comm_create_keyval");
   find_into(comm_get_attr, "PMPI_Comm_get_attr");

@@ -9,6 +9,9 @@ struct MpiLibrary {
   int (*type_size)(MPI_Datatype, MPI_Count*);
   int (*type_get_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
   int (*type_get_true_extent)(MPI_Datatype, MPI_Aint*, MPI_Aint*);
+  int (*type_get_envelope)(MPI_Datatype, int*, int*, int*, int*);
+  int (*type_get_contents)(MPI_Datatype, int, int, int, int*, MPI_Aint*, MPI_Datatype*);
+  int (*type_free)(MPI_Datatype*);
   int (*pack)(const void*, int, MPI_Datatype, void*, int, int*, MPI_Comm);
   int (*unpack)(const void*, int, int*, void*, int, MPI_Datatype, MPI_Comm);
   int (*comm_size)(MPI_Comm, int*);
@@ -18,6 +21,8 @@ struct MpiLibrary {
   int (*comm_create)(MPI_Comm, MPI_Group, MPI_Comm*);
   int (*comm_compare)(MPI_Comm, MPI_Comm, int*);
   int (*comm_free)(MPI_Comm*);
+  int (*group_intersection)(MPI_Group, MPI_Group, MPI_Group*);
+  int (*group_size)(MPI_Group, int*);
   int (*group_free)(MPI_Group*);
   int (*comm_create_keyval)(MPI_Comm_copy_attr_function*, MPI_Comm_delete_attr_function*, int*, void*);
   int (*comm_get_attr)(MPI_Comm, int, void*, int*);

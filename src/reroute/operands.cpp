@@ -236,6 +236,11 @@ const Side& written_side(const Operands& operands) {
   return operands.is_in_place && operands.send.total() > operands.receive.total() ? operands.send : operands.receive;
 }
 
+bool needs_other_memory(const Arguments& arguments, const Operands& operands) {
+  const Function base = base_of(arguments.function);
+  return operands.is_in_place && (base == Function::reduce_scatter || base == Function::reduce_scatter_block);
+}
+
 Arguments with_buffers(const Arguments& arguments, char* send, char* receive) {
   Arguments changed = arguments;
   char* either = send != nullptr ? send : receive;

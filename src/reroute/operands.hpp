@@ -31,6 +31,7 @@ struct Side {
   /// Bytes of the blocks before it, or of all.
   [[nodiscard]] std::uint64_t bytes_before(int block) const;
   [[nodiscard]] std::uint64_t total() const { return bytes_before(blocks); }
+  [[nodiscard]] bool is_dense() const { return total() == 0 || layout.is_dense; }
   /// All memory that its elements are in, with the gaps.
   struct Span {
     char* begin;
@@ -51,6 +52,9 @@ struct Operands {
 
 /// What MPI writes to, with what it reads there before, if the call is in place.
 const Side& written_side(const Operands& operands);
+
+/// Whether NCCL needs memory for the result: in place it expects it at the rank's own block.
+bool needs_other_memory(const Arguments& arguments, const Operands& operands);
 
 /// The same call with other memory, at the place of the sides' bases; null: as it is.
 Arguments with_buffers(const Arguments& arguments, char* send, char* receive);

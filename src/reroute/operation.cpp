@@ -3,15 +3,6 @@
 #include "copies.hpp"
 
 namespace commlens::reroute {
-namespace {
-
-/// NCCL would have the result elsewhere: in place it expects it at the rank's own block.
-bool needs_other_memory(const Arguments& arguments, const Operands& operands) {
-  const Function base = base_of(arguments.function);
-  return operands.is_in_place && (base == Function::reduce_scatter || base == Function::reduce_scatter_block);
-}
-
-}  // namespace
 
 Operation::Operation(const Arguments& arguments, const Operands& operands, const Signature& signature, Device& device,
                      CclCommunicator* communicator)
@@ -28,8 +19,8 @@ void Operation::begin() {
     has_failed_ = true;
     failure_ = "there is no memory for --verify";
   }
-  const bool is_begun = !has_failed_ && (ccl_ != nullptr ? begin_ccl() : begin_staged());
-  if (!is_begun) has_failed_ = true;
+  if (!has_failed_ && ccl_ == nullptr) begin_staged();
+  if (!has_failed_ && ccl_ != nullptr) has_failed_ = !begin_ccl();
   if (has_failed_ && ccl_ != nullptr) ccl_->fail();
 }
 
@@ -50,6 +41,7 @@ bool Operation::copy_in() {
     const bool has_own = operands_.is_in_place && base_of(arguments_.function) == Function::gather;
     if (has_own && !pack(device_, operands_.receive, static_cast<char*>(receive_copy_))) return false;
   }
+  has_copied_ = is_copied;
   if (is_copied) reroute.adder().add(reroute.tally(arguments_.function).local_copies, 1);
   return true;
 }
@@ -130,26 +122,31 @@ bool Operation::stage(const Side& side, void*& pinned, bool is_read) {
   return pinned != nullptr && (!is_read || device_.copy(pinned, span.begin, span.bytes));
 }
 
-bool Operation::begin_staged() {
-  failure_ = "the data cannot be copied from the GPU";
-  // A message may be shorter than the buffer, and what is between the elements remains as it is.
+bool Operation::stage_both() {
   const Side& written = written_side(operands_);
-  const bool has_more = operands_.is_in_place || is_message(arguments_.function) || !written.layout.is_dense() ||
-                        written.offsets != nullptr;
-  if (!operands_.is_in_place && !stage(operands_.send, send_copy_, true)) return false;
-  if (!stage(written, receive_copy_, has_more)) return false;
+  // A message may be shorter than the buffer.
+  const bool has_more = operands_.is_in_place || is_message(arguments_.function);
+  return (operands_.is_in_place || stage(operands_.send, send_copy_, true)) && stage(written, receive_copy_, has_more);
+}
+
+void Operation::begin_staged() {
+  // The other ranks are within MPI's call in any case: without pinned memory it gets the program's.
+  if (!stage_both()) {
+    device_.pinned.give_back(send_copy_);
+    device_.pinned.give_back(receive_copy_);
+    send_copy_ = receive_copy_ = nullptr;
+  }
   const auto place = [](const void* pinned, const Side& side) {
     return pinned == nullptr ? nullptr
                              : static_cast<char*>(const_cast<void*>(pinned)) + (side.base - side.span().begin);
   };
-  char* receive = place(receive_copy_, written);
+  char* receive = place(receive_copy_, written_side(operands_));
   const bool is_scatter_in_place = operands_.is_in_place && operands_.receive.blocks == 0;
   Arguments staged = is_scatter_in_place ? with_buffers(arguments_, receive, nullptr)
                                          : with_buffers(arguments_, place(send_copy_, operands_.send), receive);
   is_by_mpi_ = is_nonblocking(arguments_.function);
   if (is_by_mpi_) staged.request = &by_mpi_;
   error_ = pass_on(staged);
-  return true;
 }
 
 bool Operation::finish_staged() {
@@ -157,8 +154,24 @@ bool Operation::finish_staged() {
   const Side& written = written_side(operands_);
   const bool is_read_alone = operands_.receive.blocks == 0;
   if (is_read_alone || receive_copy_ == nullptr) return true;
-  const Side::Span span = written.span();
-  return device_.copy(span.begin, receive_copy_, span.bytes);
+  // What is between the blocks is not written: the program may write there at the same time.
+  const char* begin = written.span().begin;
+  char* run = nullptr;  // of blocks without gaps
+  std::uint64_t bytes = 0;
+  const auto copy_run = [&] {
+    return bytes == 0 || device_.enqueue_copy(run, static_cast<const char*>(receive_copy_) + (run - begin), bytes);
+  };
+  for (int block = 0; block < written.blocks; ++block) {
+    if (written.bytes(block) == 0) continue;
+    char* place = written.address(block);
+    if (place != run + bytes) {
+      if (!copy_run()) return false;
+      run = place;
+      bytes = 0;
+    }
+    bytes += written.bytes(block);
+  }
+  return copy_run() && device_.wait_for_copies();
 }
 
 }  // namespace commlens::reroute

@@ -24,6 +24,11 @@ class Operation {
   /// After that: returns MPI's error.
   int finish();
 
+  /// Whether the data was not in the memory of the GPU.
+  [[nodiscard]] bool has_copied() const { return has_copied_; }
+
+  [[nodiscard]] std::uint64_t verification_ticks() const { return verification_.ticks(); }
+
   // Of a nonblocking call.
   MPI_Request request{};
   Operation* next = nullptr;
@@ -32,7 +37,8 @@ class Operation {
  private:
   bool begin_ccl();
   bool copy_in();
-  bool begin_staged();
+  void begin_staged();
+  bool stage_both();
   bool stage(const Side& side, void*& pinned, bool is_read);
   bool finish_staged();
   bool finish_ccl();
@@ -49,6 +55,7 @@ class Operation {
   void* receive_copy_ = nullptr;
   MPI_Request by_mpi_{};  // the staged call, if it is nonblocking
   bool is_by_mpi_ = false;
+  bool has_copied_ = false;
   bool has_failed_ = false;
   int error_ = MPI_SUCCESS;
   const char* failure_ = "";

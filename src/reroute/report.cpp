@@ -37,6 +37,7 @@ class Report {
     writer_.key("finalized");
     writer_.word(is_finalized ? "true" : "false");
     seconds("run_s", reroute.clock.ticks() - reroute.started_ticks);
+    seconds("setup_s", value_of(reroute.setup_ticks));
     writer_.field("functions", "[]", [&] {
       for (int function = 0; function < function_count; ++function) write_function(function);
     });

@@ -32,11 +32,12 @@ int cancel(void* /*result*/, int /*is_complete*/) { return MPI_SUCCESS; }
 
 }  // namespace
 
-int start_request(Operation* operation) {
+int start_request(Operation* operation, MPI_Request* request) {
   operation->result = static_cast<int*>(std::calloc(1, sizeof(int)));
   if (operation->result == nullptr) std::abort();
   const int error = reroute.mpi.grequest_start(query, free_result, cancel, operation->result, &operation->request);
   if (error != MPI_SUCCESS) return error;
+  *request = operation->request;
   const ScopedLock lock(list_lock);
   Operation** end = &first;
   while (*end != nullptr) end = &(*end)->next;

@@ -2,6 +2,8 @@
 // program looks at requests.
 #pragma once
 
+#include <mpi.h>
+
 #include <atomic>
 
 namespace commlens::reroute {
@@ -15,7 +17,8 @@ inline bool has_requests() { return open_requests.load(std::memory_order_relaxed
 /// Completes those whose operations have ended.
 void progress_requests();
 
-/// Makes the request of a started operation, which it then owns. Returns MPI's error.
-int start_request(Operation* operation);
+/// Makes the request of a started operation, which it then owns: another thread may end it at once. Returns MPI's
+/// error.
+int start_request(Operation* operation, MPI_Request* request);
 
 }  // namespace commlens::reroute

@@ -110,11 +110,13 @@ struct Reroute {
   bool is_started = false;              // MPI has been, and the report has not been written
   std::atomic<bool> is_active = false;  // calls are looked at
   bool is_multithreaded = false;
+  bool has_foreign_waits = false;  // another layer may complete requests without ours
   int rank = 0;
   int ranks = 1;
   int keyval = 0;               // of the attribute of communicators
   std::uint64_t loaded_ns = 0;  // since 1970
   std::uint64_t started_ticks = 0;
+  Count setup_ticks;  // agreements, and making communicators of NCCL
   preload::Clock clock;
   MpiLibrary mpi{};
   char mpi_name[256] = {};
@@ -127,6 +129,19 @@ struct Reroute {
 };
 extern constinit Reroute reroute;
 
+/// Adds the time for which it exists.
+class ScopedTime {
+ public:
+  ScopedTime(Count& total, Adder adder) : total_(total), adder_(adder) {}
+  ~ScopedTime() { adder_.add(total_, reroute.clock.ticks() - start_); }
+  ScopedTime(ScopedTime&&) = delete;
+
+ private:
+  Count& total_;
+  Adder adder_;
+  std::uint64_t start_ = reroute.clock.ticks();
+};
+
 inline bool is_active() { return reroute.is_active.load(std::memory_order_relaxed); }
 
 /// A call of one of the functions: through NCCL, or by MPI.
@@ -138,6 +153,9 @@ void started();
 void finalizing();
 void aborting();
 }  // namespace hook
+
+/// Whether it is the address of a function of this library.
+bool is_in_library(const void* address);
 
 /// The first reason stands.
 [[gnu::format(printf, 1, 2)]] void disable(const char* format, ...);

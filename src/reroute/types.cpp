@@ -45,6 +45,28 @@ void add(MPI_Datatype type, Kind kind) {
   if (ccl != CclType::none) known_types[type_count++] = {type, ccl};
 }
 
+/// Whether elements of the type that it is made of follow each other in memory as they do in the data. Size and extent
+/// do not tell: a transposed matrix has those of the matrix. Types made in other ways are taken for not ordered.
+bool is_ordered(MPI_Datatype type) {
+  int integer_count = 0;
+  int address_count = 0;
+  int type_count_of = 0;
+  int combiner = MPI_COMBINER_NAMED;
+  reroute.mpi.type_get_envelope(type, &integer_count, &address_count, &type_count_of, &combiner);
+  if (combiner == MPI_COMBINER_NAMED) return true;
+  if (combiner != MPI_COMBINER_DUP && combiner != MPI_COMBINER_CONTIGUOUS && combiner != MPI_COMBINER_VECTOR)
+    return false;
+  int integers[3] = {};  // of a vector: count, block length, stride
+  MPI_Aint addresses[1] = {};
+  MPI_Datatype inner[1] = {};
+  reroute.mpi.type_get_contents(type, integer_count, address_count, type_count_of, integers, addresses, inner);
+  const bool is_vector_with_gaps = combiner == MPI_COMBINER_VECTOR && integers[1] != integers[2];
+  const bool is_inner_ordered = !is_vector_with_gaps && is_ordered(inner[0]);
+  reroute.mpi.type_get_envelope(inner[0], &integer_count, &address_count, &type_count_of, &combiner);
+  if (combiner != MPI_COMBINER_NAMED) reroute.mpi.type_free(inner);
+  return is_inner_ordered;
+}
+
 }  // namespace
 
 void find_types() {
@@ -111,7 +133,8 @@ TypeLayout layout_of(MPI_Datatype type) {
   reroute.mpi.type_size(type, &size);
   reroute.mpi.type_get_extent(type, &lower_bound, &extent);
   reroute.mpi.type_get_true_extent(type, &true_lower_bound, &true_extent);
-  return {static_cast<std::uint64_t>(size), extent, true_lower_bound, true_extent};
+  const bool has_gaps = true_lower_bound != 0 || extent != true_extent || size != extent;
+  return {static_cast<std::uint64_t>(size), extent, true_lower_bound, true_extent, !has_gaps && is_ordered(type)};
 }
 
 }  // namespace commlens::reroute

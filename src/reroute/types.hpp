@@ -32,10 +32,8 @@ struct TypeLayout {
   std::int64_t extent;
   std::int64_t true_lower_bound;
   std::int64_t true_extent;
-  /// Whether elements follow each other without gaps.
-  [[nodiscard]] bool is_dense() const {
-    return true_lower_bound == 0 && extent == true_extent && size == static_cast<std::uint64_t>(extent);
-  }
+  /// Whether its data is its memory: without gaps, in the order of the addresses, and each byte once.
+  bool is_dense;
 };
 TypeLayout layout_of(MPI_Datatype type);
 

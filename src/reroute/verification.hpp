@@ -35,6 +35,8 @@ class Verification {
   /// Ends the program where there is a difference.
   void compare();
   void end();
+  /// That it has taken so far.
+  [[nodiscard]] std::uint64_t ticks() const { return ticks_; }
 
  private:
   bool begin_bound();
@@ -50,11 +52,13 @@ class Verification {
   int ranks_ = 1;
   std::uint64_t call_ = 0;
   void* second_ = nullptr;  // what MPI receives, on the GPU
+  bool is_second_on_host_ = false;
   // For floating-point sums: those of the absolute values, by which rounding is bounded.
   void* absolute_ = nullptr;
   void* absolute_sums_ = nullptr;
   MPI_Request requests_[2] = {};
   int request_count_ = 0;
+  Count ticks_ = 0;
 };
 
 }  // namespace commlens::reroute

@@ -19,6 +19,7 @@ namespace {
 
 constexpr int success = 0;
 constexpr int invalid = 1;
+constexpr int out_of_memory = 2;
 constexpr int not_ready = 600;
 
 enum Kind { pageable, pinned, device, managed };
@@ -27,12 +28,14 @@ struct Allocation {
   std::size_t bytes;
   Kind kind;
   int device;
+  void* context;
 };
 
 struct Context {
   int device;
 };
-Context contexts[16];
+Context contexts[16];  // the primary ones
+Context other_contexts[16];
 thread_local Context* current = nullptr;
 
 std::mutex memory_lock;
@@ -45,16 +48,22 @@ Allocation find(const void* pointer) {
   const std::lock_guard lock(memory_lock);
   const auto* address = static_cast<const char*>(pointer);
   auto place = allocations().upper_bound(address);
-  if (place == allocations().begin()) return {0, pageable, 0};
+  if (place == allocations().begin()) return {0, pageable, 0, nullptr};
   --place;
-  return address < place->first + place->second.bytes ? place->second : Allocation{0, pageable, 0};
+  return address < place->first + place->second.bytes ? place->second : Allocation{0, pageable, 0, nullptr};
 }
 
 int allocate(void** pointer, std::size_t bytes, Kind kind) {
   if (current == nullptr || bytes == 0) return invalid;
-  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  const char* full = std::getenv("FAKE_GPU_NO_PINNED");  // the number of a GPU
+  if (kind == pinned && full != nullptr && std::atoi(full) == current->device) return out_of_memory;
   const std::lock_guard lock(memory_lock);
-  allocations()[static_cast<const char*>(*pointer)] = {bytes, kind, current->device};
+  std::size_t allocated = bytes;
+  for (const auto& [address, each] : allocations()) allocated += each.kind == kind ? each.bytes : 0;
+  const char* most = std::getenv("FAKE_GPU_BYTES");  // of its memory
+  if (kind == device && most != nullptr && allocated > std::strtoull(most, nullptr, 10)) return out_of_memory;
+  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  allocations()[static_cast<const char*>(*pointer)] = {bytes, kind, current->device, current};
   return success;
 }
 
@@ -126,6 +135,11 @@ int cuDevicePrimaryCtxRetain(void** context, int number) {
   *context = &contexts[number];
   return success;
 }
+int cuDevicePrimaryCtxGetState(int, unsigned* flags, int* is_active) {
+  *flags = 0;
+  *is_active = 1;
+  return success;
+}
 int cuCtxSetCurrent(void* context) {
   current = static_cast<Context*>(context);
   return success;
@@ -155,10 +169,12 @@ int cuMemFree_v2(void* pointer) {
   std::free(pointer);
   return success;
 }
+int cuMemFreeHost(void* pointer) { return cuMemFree_v2(pointer); }
 
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer) {
   const Allocation found = find(reinterpret_cast<const void*>(pointer));
   for (unsigned index = 0; index < count; ++index) {
+    if (attributes[index] == 1) *static_cast<void**>(values[index]) = found.context;
     auto* value = static_cast<int*>(values[index]);
     if (attributes[index] == 2) *value = found.kind == pageable ? 0 : found.kind == pinned ? 1 : 2;
     if (attributes[index] == 8) *value = found.kind == managed ? 1 : 0;
@@ -211,6 +227,11 @@ void fake_gpu_use(int number) {
   cuCtxSetCurrent(context);
 }
 
+void fake_gpu_use_other_context(int number) {
+  other_contexts[number].device = number;
+  cuCtxSetCurrent(&other_contexts[number]);
+}
+
 int hipDrvPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer) {
   return cuPointerGetAttributes(count, attributes, values, pointer);
 }
@@ -222,6 +243,8 @@ int hipEventRecord(void* event, void* stream) { return cuEventRecord(event, stre
 int hipEventQuery(void* event) { return cuEventQuery(event); }
 int hipMalloc(void** pointer, std::size_t bytes) { return cuMemAlloc_v2(pointer, bytes); }
 int hipHostMalloc(void** pointer, std::size_t bytes, unsigned flags) { return cuMemHostAlloc(pointer, bytes, flags); }
+int hipFree(void* pointer) { return cuMemFree_v2(pointer); }
+int hipHostFree(void* pointer) { return cuMemFree_v2(pointer); }
 int hipDeviceGetUuid(void* uuid, int number) { return cuDeviceGetUuid(uuid, number); }
 int hipMemcpyAsync(void* to, const void* from, std::size_t bytes, int kind, void* stream) {
   return kind == 4 ? cuMemcpyAsync(to, from, bytes, stream) : invalid;

@@ -12,10 +12,13 @@ int cuMemAllocManaged(void** pointer, size_t bytes, unsigned flags);
 int cuMemHostAlloc(void** pointer, size_t bytes, unsigned flags);
 int cuMemFree_v2(void* pointer);
 int cuStreamSynchronize(void* stream);
+int cuDevicePrimaryCtxRetain(void** context, int number);
 int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsigned long long pointer);
 
 /* Makes the GPU the thread's current one. */
 void fake_gpu_use(int number);
+/* The same with a context that is not the primary one. */
+void fake_gpu_use_other_context(int number);
 /* Runs on the stream, null: the legacy default stream, after what it has been given before. */
 void fake_gpu_enqueue(void* stream, void (*run)(void*), void* argument);
 

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -32,6 +33,7 @@ struct Comm {
   int rank = 0;
   int ranks = 0;
   std::uint64_t operations = 0;
+  std::set<int> connected;  // other ranks
   std::atomic<bool> is_aborted = false;
   std::atomic<int> error = 0;
 };
@@ -241,8 +243,21 @@ void run(void* argument) {
   if (batch->number > 0) unlink(file_of(comm, batch->number - 1, comm.rank).c_str());  // all have read it
 }
 
+/// As NCCL does before the first message between two ranks, waits for the other one.
+void connect(Comm& comm, const Piece& piece) {
+  if ((piece.what != send && piece.what != receive) || piece.peer == comm.rank) return;
+  if (!comm.connected.insert(piece.peer).second) return;
+  const auto file = [&](int rank, int peer) {
+    return comm.name + ".connects." + std::to_string(rank) + "." + std::to_string(peer);
+  };
+  put(file(comm.rank, piece.peer), "here");
+  std::string content;
+  get(comm, file(piece.peer, comm.rank), content);
+}
+
 int end_group() {
   if (group.pieces.empty()) return 0;
+  for (const Piece& piece : group.pieces) connect(*group.comm, piece);
   auto batch = std::make_unique<Batch>();
   batch->comm = group.comm;
   batch->number = group.comm->operations++;
@@ -252,12 +267,17 @@ int end_group() {
   return 0;
 }
 
+/// In the memory of the primary context.
 bool is_on_gpu(const void* pointer) {
   int is_device = 0;
-  int attributes[] = {2};
-  void* values[] = {&is_device};
-  cuPointerGetAttributes(1, attributes, values, reinterpret_cast<unsigned long long>(pointer));
-  return pointer == nullptr || is_device == 2;
+  int device = 0;
+  void* context = nullptr;
+  void* primary = nullptr;
+  int attributes[] = {2, 9, 1};
+  void* values[] = {&is_device, &device, &context};
+  cuPointerGetAttributes(3, attributes, values, reinterpret_cast<unsigned long long>(pointer));
+  cuDevicePrimaryCtxRetain(&primary, device);
+  return pointer == nullptr || (is_device == 2 && context == primary);
 }
 
 int add(void* comm, void* stream, const Piece& piece) {

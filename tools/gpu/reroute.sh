@@ -25,6 +25,9 @@ build() {
       -lcudart_static -ldl -lrt -lpthread
 }
 
+functions=allreduce,reduce,reduce_scatter,reduce_scatter_block,bcast,allgather,allgatherv
+functions+=,alltoall,alltoallv,gather,scatter
+
 run() { # run NAME RANKS LARGEST_BYTES [VARIABLE=VALUE…]: with the library, where there are variables
   local name=$1 ranks=$2 largest=$3
   shift 3
@@ -32,7 +35,10 @@ run() { # run NAME RANKS LARGEST_BYTES [VARIABLE=VALUE…]: with the library, wh
   rm -rf "${out:?}/$name" && mkdir -p "$out/$name"
   [ $# -gt 0 ] && with=(LD_PRELOAD="$binaries/libcommlens-reroute.so" COMMLENS_REROUTE_DIR="$out/$name"
     COMMLENS_REROUTE_MIN_BYTES=1 "$@")
-  [[ "$*" == *TO=ccl* ]] && nonblocking=(nonblocking)
+  if [[ "$*" == *TO=ccl* ]]; then
+    nonblocking=(nonblocking)
+    with+=(COMMLENS_REROUTE_FUNCTIONS="$functions,nonblocking")
+  fi
   local start=$SECONDS
   timeout 120 mpirun -n "$ranks" env "${with[@]}" "$binaries/reroute" "$largest" "${nonblocking[@]}" \
     >"$out/$name.json" 2>"$out/$name.err"

@@ -11,6 +11,7 @@ import pytest
 from profile_helpers import ROOT
 from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
 
+NONBLOCKING = {"COMMLENS_REROUTE_FUNCTIONS": "allreduce,nonblocking"}
 KINDS = ("device", "deviating", "host", "pinned", "managed")
 
 
@@ -84,13 +85,23 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:  # noqa: F811
 @pytest.mark.parametrize("ranks", [2, 3])
 @pytest.mark.parametrize(
     "name",
-    ["progress", "threads", "keyvals", "requests", "default-stream", "errors", "never", "mixed"],
+    [
+        "progress",
+        "threads",
+        "keyvals",
+        "requests",
+        "default-stream",
+        "errors",
+        "never",
+        "mixed",
+    ],
 )
 def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:  # noqa: F811
     # Without these, a large message and an accumulation need nothing of the other rank.
     copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_osc": "pt2pt"}
     program = reroute.compile("scenarios.cpp")
-    run = reroute.run(program, name, ranks=ranks, **(copies if name == "progress" else {}))
+    variables = copies if name == "progress" else {}
+    run = reroute.run(program, name, ranks=ranks, **NONBLOCKING, **variables)
     assert run.status == 0, run.error
     assert run.output.count("good") == len(run.ranks) == ranks
     assert "commlens reroute" not in run.error
@@ -98,9 +109,17 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None: 
     assert (rerouted == 0) == (name in ("never", "mixed"))
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_an_error_handler_may_leave_a_call(reroute: Reroute, ranks: int) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("others.cpp"), "jumps", ranks=ranks)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == ranks
+
+
 def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:  # noqa: F811
-    for to, before in (("ccl", 6), ("staged", 0)):
-        run = reroute.run(reroute.compile("scenarios.cpp"), "requests", COMMLENS_REROUTE_TO=to)
+    program = reroute.compile("scenarios.cpp")
+    for to, before, named in (("ccl", 6, NONBLOCKING), ("staged", 0, {})):
+        run = reroute.run(program, "requests", COMMLENS_REROUTE_TO=to, **named)
         assert run.status == 0, run.error
         for rank in run.ranks:
             (calls,) = (f for f in rank["functions"] if f["function"] == "MPI_Iallreduce")
@@ -108,6 +127,62 @@ def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -
             assert calls["rerouted_calls"] == 19 - before
             assert calls["fell_back"].get("no blocking call has agreed", 0) == before
             assert calls["rerouted_s"] == calls["mpi_estimate_s"] > 0
+
+
+def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -> None:  # noqa: F811
+    """NCCL would keep the GPU busy until all ranks have made the call."""
+    program = reroute.compile("scenarios.cpp")
+    for functions, rerouted in (("", 0), ("allreduce", 0), ("allreduce,iallreduce", 13)):
+        run = reroute.run(program, "requests", COMMLENS_REROUTE_FUNCTIONS=functions)
+        assert run.status == 0, run.error
+        for rank in run.ranks:
+            (calls,) = (f for f in rank["functions"] if f["function"] == "MPI_Iallreduce")
+            assert calls["rerouted_calls"] == rerouted
+            if rerouted == 0:
+                (says,) = calls["fell_back"]
+                assert says.startswith("nonblocking, which goes to NCCL only where --functions")
+                assert calls["fell_back"][says] == 19
+
+
+@pytest.mark.parametrize("to", ["ccl", "staged"])
+def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa: F811
+    """Its MPI_Wait completes no request of the library's."""
+    program = reroute.compile("others.cpp", "-DWITH_OWN_WAIT", name="own-wait")
+    run = reroute.run(program, "own-wait", COMMLENS_REROUTE_TO=to, **NONBLOCKING)
+    assert run.status == 0, run.error
+    says = "nonblocking, where another library or the program has its own MPI_Wait"
+    assert run.reasons("MPI_Iallreduce") == [{says: 1}] * 3
+
+
+def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # noqa: F811
+    """A rank waits for the others in the agreement, and then before NCCL's first call."""
+    program = reroute.compile("others.cpp")
+    for call in (1, 2):
+        run = reroute.run(program, "late", call, ranks=2)
+        assert run.status == 0, run.error
+        assert run.ranks[0]["setup_s"] >= 0.5
+    run = reroute.run(program, "late", 1, ranks=2, COMMLENS_REROUTE_TO="staged")
+    assert [rank["setup_s"] for rank in run.ranks] == [0, 0]
+
+
+def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
+    run = reroute.run(reroute.compile("others.cpp"), "moved")
+    assert run.status == 0, run.error
+    for rank in run.ranks:
+        (calls,) = rank["functions"]
+        assert calls["rerouted_calls"] == calls["local_copies"] == 3
+        assert calls["mpi_estimate_s"] == calls["rerouted_s"] > 0
+
+
+def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:  # noqa: F811
+    """A rank that comes first waits for the others in MPI's second call."""
+    run = reroute.run(
+        reroute.compile("others.cpp"), "late", 3, ranks=2, COMMLENS_REROUTE_VERIFY="1"
+    )
+    assert run.status == 0, run.error
+    (calls,) = run.ranks[0]["functions"]
+    assert calls["rerouted_calls"] == 2
+    assert calls["rerouted_s"] < 0.5
 
 
 def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
@@ -138,6 +213,14 @@ def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:  # noqa: 
     assert [rank["functions"] for rank in run.ranks] == [[], []]
 
 
+def test_threads_may_send_on_one_communicator(reroute: Reroute) -> None:  # noqa: F811
+    variables = {"COMMLENS_REROUTE_TO": "staged", "COMMLENS_REROUTE_FUNCTIONS": "p2p"}
+    program = reroute.compile("others.cpp")
+    run = reroute.run(program, "message-threads", ranks=2, MALLOC_PERTURB_="165", **variables)
+    assert run.status == 0, run.error
+    assert run.output.count("good") == 2
+
+
 def test_each_reason_is_listed() -> None:
     lines = (ROOT / "src/reroute/reasons.txt").read_text().splitlines()
     reasons = [line.split(": ", 1) for line in lines if not line.startswith("#")]
@@ -158,7 +241,9 @@ def test_nccl_that_cannot_be_initialized_is_agreed_on(
     "failure", [f"{what}:{rank}" for what in ("call", "run") for rank in (0, 2)]
 )
 def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: str) -> None:  # noqa: F811
-    run = reroute.run(reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure)
+    run = reroute.run(
+        reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure, **NONBLOCKING
+    )
     assert run.status == 0, run.error
     assert run.output.count("good") == 3
     for rank in range(3):
@@ -174,7 +259,7 @@ def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:
 
 @pytest.mark.parametrize("source", ["rerouted.f90", "rerouted08.f90"])
 def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:  # noqa: F811
-    run = reroute.run(reroute.compile(source), ranks=2)
+    run = reroute.run(reroute.compile(source), ranks=2, **NONBLOCKING)
     assert run.status == 0, run.error
     assert run.output.count("good") == 2
     for rank in run.ranks:

@@ -42,9 +42,8 @@ def _functions(text: str) -> list[str] | None:
         " non-blocking ones as iallreduce",
         _FUNCTIONS,
     ),
-    default=",".join(REROUTABLE.collectives),
     help="Functions to reroute, as in allreduce,iallreduce; with --to staged also p2p: MPI_Send and"
-    " MPI_Recv.  [default: all collectives]",
+    " MPI_Recv.  [default: the blocking collectives; with --to staged the non-blocking ones, too]",
 )
 @click.option(
     "--min-bytes",
@@ -83,7 +82,7 @@ def _functions(text: str) -> list[str] | None:
 def reroute(
     context: click.Context,
     to: To,
-    functions: list[str],
+    functions: list[str] | None,
     min_bytes: int,
     verify: bool,
     dry_run: bool,
@@ -109,6 +108,8 @@ def reroute(
     from commlens.reroute.rank_files import RerouteSettings
     from commlens.reroute.run import run
 
+    if functions is None:
+        functions = [*(REROUTABLE.functions if to == "ccl" else REROUTABLE.collectives)]
     if to == "ccl" and (messages := set(functions) & set(REROUTABLE.on_request)):
         raise CommlensError(
             f"--functions {messages.pop()}: add --to staged, as NCCL takes no messages"

@@ -49,6 +49,7 @@ class ReroutedRank(Strict, frozen=True):
     pid: Count
     finalized: bool
     run_s: AtLeastZero
+    setup_s: AtLeastZero = 0.0
 
 
 class ReroutedFunction(Strict, frozen=True):
@@ -143,7 +144,8 @@ class Reroute(Strict, frozen=True, tag_field="kind", tag="reroute"):
     @property
     def saved_s(self) -> float:
         """Mean over ranks; below 0 where MPI would have been faster."""
-        return self.mpi_estimate_s - self.rerouted_s
+        setup = mean([rank.setup_s for rank in self.placement])
+        return self.mpi_estimate_s - self.rerouted_s - setup
 
     @property
     def fell_back(self) -> dict[str, int]:

@@ -58,6 +58,7 @@ class RerouteFile(msgspec.Struct, frozen=True, kw_only=True):
     finalized: bool
     run_s: float
     functions: list[FunctionOfRank]
+    setup_s: float = 0.0
     differences: list[DifferenceOfRank]
 
     @property
@@ -128,7 +129,12 @@ def _record(
 
 def _place(file: RerouteFile) -> ReroutedRank:
     return ReroutedRank(
-        rank=file.rank, host=file.host, pid=file.pid, finalized=file.finalized, run_s=file.run_s
+        rank=file.rank,
+        host=file.host,
+        pid=file.pid,
+        finalized=file.finalized,
+        run_s=file.run_s,
+        setup_s=file.setup_s,
     )
 
 

@@ -108,6 +108,15 @@ inline void gather(const PoissonCall<Real>& call, std::size_t first_node, Real* 
 }
 
 template <class Real, int N>
+inline void subtract(const PoissonCall<Real>& call, std::size_t first_node, const Real* __restrict result) {
+  constexpr std::size_t nodes = std::size_t{N} * N * N;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const std::uint32_t unknown = call.unknowns[first_node + node];
+    if (unknown != Numbering::fixed) call.output[place_of(unknown)] -= result[node];
+  }
+}
+
+template <class Real, int N>
 inline void scatter(const PoissonCall<Real>& call, std::size_t first_node, const Real* __restrict result) {
   constexpr std::size_t nodes = std::size_t{N} * N * N;
   Real* const output = call.output;
@@ -115,13 +124,7 @@ inline void scatter(const PoissonCall<Real>& call, std::size_t first_node, const
     for (std::size_t node = 0; node < nodes; ++node) output[first_node + node] = result[node];
     return;
   }
-  if (call.subtract) {
-    for (std::size_t node = 0; node < nodes; ++node) {
-      const std::uint32_t unknown = call.unknowns[first_node + node];
-      if (unknown != Numbering::fixed) output[place_of(unknown)] -= result[node];
-    }
-    return;
-  }
+  if (call.subtract) return subtract<Real, N>(call, first_node, result);
   for (std::size_t line = 0; line < nodes; line += N) {
     const std::uint32_t* const unknowns = call.unknowns + first_node + line;
     if (consecutive_inside<N>(unknowns)) {

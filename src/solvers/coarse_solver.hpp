@@ -14,10 +14,10 @@
 
 namespace commlens::solvers {
 
-/// cg: a fixed number of steps of conjugate gradients with the diagonal as preconditioner, where the vectors lie. A rank
-/// that is alone does them by one kernel on a GPU which has a thread for each unknown.
-/// cg_replicated: the same by every rank for the whole mesh: one reduction of a vector for all messages of the steps.
-/// boomeramg: a V-cycle of hypre's algebraic multigrid, on the host.
+/// cg: a fixed number of steps of conjugate gradients with the diagonal as preconditioner, where the vectors lie. A
+/// rank that is alone does them by one kernel on a GPU which has a thread for each unknown. cg_replicated: the same by
+/// every rank for the whole mesh: one reduction of a vector for all messages of the steps. boomeramg: a V-cycle of
+/// hypre's algebraic multigrid, on the host.
 enum class Coarse { cg, cg_replicated, boomeramg };
 ENUM_NAMES(Coarse, {cg, "cg"}, {cg_replicated, "cg-replicated"}, {boomeramg, "boomeramg"});
 

@@ -84,13 +84,11 @@ struct Subtract {
 
 /// 1 / square; 0 for 0.
 void invert(const double* square, double* inverse, device::Stream& stream) {
-  device::launch(
-      stream, 1, COMMLENS_LAMBDA(std::size_t) { *inverse = *square > 0 ? 1 / *square : 0.0; });
+  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { *inverse = *square > 0 ? 1 / *square : 0.0; });
 }
 
 void widen(const float* from, double* to, std::size_t length, device::Stream& stream) {
-  device::launch(
-      stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<double>(from[i]); });
+  device::launch(stream, length, COMMLENS_LAMBDA(std::size_t i) { to[i] = static_cast<double>(from[i]); });
 }
 
 /// r = b - image, or b; and the sum of its squares.

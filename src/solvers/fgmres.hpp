@@ -71,10 +71,10 @@ class Fgmres {
   const Observation& observation_;
   std::size_t stride_;
   double norm_of_b_ = 0;
-  device::Buffer basis_;         ///< restart + 1 vectors in float, which are not scaled to length 1
-  device::Buffer corrections_;   ///< restart vectors in float: the preconditioner's results
-  device::Buffer wide_;          ///< double: what the operator gets
-  device::Buffer image_;         ///< double: what it makes of it
+  device::Buffer basis_;        ///< restart + 1 vectors in float, which are not scaled to length 1
+  device::Buffer corrections_;  ///< restart vectors in float: the preconditioner's results
+  device::Buffer wide_;         ///< double: what the operator gets
+  device::Buffer image_;        ///< double: what it makes of it
   device::Buffer scalars_;
   device::Buffer scratch_;
   std::vector<double> lengths_;          ///< of the basis's vectors, which the preconditioner gets

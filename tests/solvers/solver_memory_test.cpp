@@ -85,11 +85,11 @@ TEST_P(SolverMemoryIn, IsNotMuchLessThanTheEstimates) {
   Schwarz schwarz(level, level_options(), context(), nobody);
   EXPECT_LT(Schwarz::upper_bytes(elements, shape.order),
             1.5 * bytes_of([&] { return std::make_unique<Schwarz>(level, level_options(), context(), nobody); }));
-  EXPECT_LT(Chebyshev::upper_bytes(length),
-            1.5 * bytes_of([&] {
-              return std::make_unique<Chebyshev>(level, schwarz, 2, Chebyshev::Bounds{.least = 1, .largest = 10},
-                                                 context(), nobody);
-            }));
+  EXPECT_LT(Chebyshev::upper_bytes(length), 1.5 * bytes_of([&] {
+                                              return std::make_unique<Chebyshev>(
+                                                  level, schwarz, 2, Chebyshev::Bounds{.least = 1, .largest = 10},
+                                                  context(), nobody);
+                                            }));
   Level<double> in_double(space, level_options(), context(), nobody);
   EXPECT_LT(Fgmres::upper_bytes(10, length), 1.5 * bytes_of([&] {
                                                return std::make_unique<Fgmres>(in_double, Fgmres::Precondition{},

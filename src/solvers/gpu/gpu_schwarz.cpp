@@ -1,11 +1,11 @@
-// The Schwarz smoother on a GPU. A block solves several extended elements, each with N nodes in a direction. A thread has
-// some of an element's N x N lines in registers, in one direction after the other; between, shared memory holds the
+// The Schwarz smoother on a GPU. A block solves several extended elements, each with N nodes in a direction. A thread
+// has some of an element's N x N lines in registers, in one direction after the other; between, shared memory holds the
 // element. So all threads of an element read the same row of a matrix of eigenvectors at once, for several lines each.
 //
-// Of an element of order 7 (N = 10) the six products are 49,520 multiply-adds, as on the way back only the element's own
-// nodes are computed: for 8000 elements 13 us of an H100's arithmetic in single precision. Eigenvectors, numbers of
-// unknowns and of neighbors' unknowns are 5.2 kB, and vectors 4.1 kB, which are 25 us of its memory. It takes 81 us: 168
-// registers of a thread leave room for 12 warps per multiprocessor, which mostly wait for memory.
+// Of an element of order 7 (N = 10) the six products are 49,520 multiply-adds, as on the way back only the element's
+// own nodes are computed: for 8000 elements 13 us of an H100's arithmetic in single precision. Eigenvectors, numbers of
+// unknowns and of neighbors' unknowns are 5.2 kB, and vectors 4.1 kB, which are 25 us of its memory. It takes 81 us:
+// 168 registers of a thread leave room for 12 warps per multiprocessor, which mostly wait for memory.
 #include <cstddef>
 #include <cstdint>
 

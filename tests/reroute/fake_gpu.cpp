@@ -3,6 +3,7 @@
 // done later, and in order. All streams behave as if they were made with CU_STREAM_NON_BLOCKING.
 #include "fake_gpu.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -119,6 +120,8 @@ Stream& stream_of(void* handle) {
   return handle != nullptr ? *static_cast<Stream*>(handle) : *default_stream;
 }
 
+std::atomic<std::size_t> staged_bytes[2];  // from the GPU, and to it
+
 struct Event {
   Stream* stream = nullptr;
   std::uint64_t number = 0;
@@ -213,13 +216,19 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned) {
 
 int cuMemcpyAsync(void* to, const void* from, std::size_t bytes, void* stream) {
   stream_of(stream).enqueue([=] { std::memcpy(to, from, bytes); });
-  const bool waits = find(to).kind == pageable || find(from).kind == pageable;
+  const Kind target = find(to).kind;
+  const Kind source = find(from).kind;
+  if (source == device && target == pinned) staged_bytes[0] += bytes;
+  if (source == pinned && target == device) staged_bytes[1] += bytes;
+  const bool waits = target == pageable || source == pageable;
   return waits ? cuStreamSynchronize(stream) : success;
 }
 
 void fake_gpu_enqueue(void* stream, void (*run)(void*), void* argument) {
   stream_of(stream).enqueue([=] { run(argument); });
 }
+
+size_t fake_gpu_staged_bytes(int to_gpu) { return staged_bytes[to_gpu]; }
 
 void fake_gpu_use(int number) {
   void* context = nullptr;

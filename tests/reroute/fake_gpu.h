@@ -19,6 +19,8 @@ int cuPointerGetAttributes(unsigned count, int* attributes, void** values, unsig
 void fake_gpu_use(int number);
 /* The same with a context that is not the primary one. */
 void fake_gpu_use_other_context(int number);
+/* Bytes that have been copied from the GPU to pinned memory, or from there to the GPU. */
+size_t fake_gpu_staged_bytes(int to_gpu);
 /* Runs on the stream, null: the legacy default stream, after what it has been given before. */
 void fake_gpu_enqueue(void* stream, void (*run)(void*), void* argument);
 

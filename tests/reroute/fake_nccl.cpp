@@ -3,6 +3,8 @@
 //   FAKE_NCCL_VERSION=2604     what ncclGetVersion says
 //   FAKE_NCCL_FAIL=WHAT:RANK   that rank fails: id, init, call (returns an error), run (an error while it runs)
 //   FAKE_NCCL_WRONG=RANK       that rank gets a wrong element
+//   FAKE_NCCL_WRONG_BIT=N      in that bit, else in the lowest one of its last byte
+//   FAKE_NCCL_WRONG_FROM=N     in operation N of the communicator, from 0, and later ones
 //   FAKE_NCCL_SLOW_MS=N        each operation takes that long
 #include <unistd.h>
 
@@ -207,6 +209,21 @@ void finish_receive(const Comm& comm, const Piece& piece, std::size_t earlier,
   disagree(comm, "there is no message");
 }
 
+bool is_wrong(const Batch& batch) {
+  const char* rank = std::getenv("FAKE_NCCL_WRONG");
+  const char* first = std::getenv("FAKE_NCCL_WRONG_FROM");
+  return rank != nullptr && std::atoi(rank) == batch.comm->rank &&
+         (first == nullptr || batch.number >= std::strtoull(first, nullptr, 10));
+}
+
+/// The last element: its bytes are in little-endian order.
+void make_wrong(const Piece& piece) {
+  const std::size_t size = size_of(piece.type);
+  const char* asked = std::getenv("FAKE_NCCL_WRONG_BIT");
+  const std::size_t bit = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 8 * (size - 1);
+  piece.output[(piece.count - 1) * size + bit / 8] ^= static_cast<char>(1 << bit % 8);
+}
+
 void finish(const Batch& batch, const std::vector<std::vector<Sent>>& all) {
   std::vector<std::size_t> received(static_cast<std::size_t>(batch.comm->ranks));
   for (std::size_t place = 0; place < batch.pieces.size(); ++place) {
@@ -216,9 +233,7 @@ void finish(const Batch& batch, const std::vector<std::vector<Sent>>& all) {
     } else if (piece.what != send) {
       finish_collective(*batch.comm, piece, place, all);
     }
-    const char* wrong = std::getenv("FAKE_NCCL_WRONG");
-    const bool is_wrong = wrong != nullptr && std::atoi(wrong) == batch.comm->rank && piece.output != nullptr;
-    if (is_wrong) piece.output[piece.count * size_of(piece.type) - 1] ^= 1;
+    if (is_wrong(batch) && piece.output != nullptr) make_wrong(piece);
   }
 }
 

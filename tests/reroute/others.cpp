@@ -1,8 +1,10 @@
-// Programs that leave a call, complete requests by themselves, come late, move their data or send in several threads.
-//   others NAME [CALL]
+// Programs that leave a call, complete requests by themselves, come late, move their data, see
+// what is staged, or send in several threads.
+//   others NAME [CALL|BYTES]
 #include <unistd.h>
 
 #include <csetjmp>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -71,6 +73,18 @@ void moved() {
   require(output.has(size_of(MPI_COMM_WORLD)), "a sum");
 }
 
+/// A call takes its data through pinned memory: `bytes` to it and back.
+void staged(std::size_t bytes) {
+  const Vector input(many);
+  const Vector output(many);
+  input.fill(1);
+  for (std::size_t rerouted = 0; rerouted < 3; ++rerouted) {
+    reduce(input, output);
+    require(output.has(size_of(MPI_COMM_WORLD)), "a sum");
+    for (const int to_gpu : {0, 1}) require(fake_gpu_staged_bytes(to_gpu) == rerouted * bytes, "what is staged");
+  }
+}
+
 /// Messages of all lengths with the next rank, in the thread's own tag.
 void exchange_messages(MPI_Comm comm, int thread) {
   fake_gpu_use(world_rank());
@@ -113,6 +127,7 @@ int main(int argc, char** argv) {
   if (name == "own-wait") own_wait();
   if (name == "late") late(std::atoi(argv[2]));
   if (name == "moved") moved();
+  if (name == "staged") staged(std::strtoull(argv[2], nullptr, 10));
   if (name == "message-threads" && level == MPI_THREAD_MULTIPLE) message_threads();
   MPI_Finalize();
   std::puts("good");

@@ -174,6 +174,18 @@ def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
         assert calls["mpi_estimate_s"] == calls["rerouted_s"] > 0
 
 
+@pytest.mark.parametrize(("to", "staged_bytes"), [("staged", 8000), ("ccl", 0)])
+def test_staged_data_goes_through_pinned_memory(
+    reroute: Reroute,  # noqa: F811
+    to: str,
+    staged_bytes: int,
+) -> None:
+    program = reroute.compile("others.cpp")
+    run = reroute.run(program, "staged", staged_bytes, COMMLENS_REROUTE_TO=to)
+    assert run.status == 0, run.error
+    assert run.total("rerouted_calls") == 3 * 2
+
+
 def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:  # noqa: F811
     """A rank that comes first waits for the others in MPI's second call."""
     run = reroute.run(

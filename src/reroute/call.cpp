@@ -199,7 +199,7 @@ int Call::rerouted(const Operands& operands, const Signature& signature, Device&
                    const Agreement* agreement) {
   const std::uint64_t begin = reroute.clock.ticks();
   int error = MPI_SUCCESS;
-  // What a nonblocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
+  // What a non-blocking call would have taken depends on what the program does meanwhile: nothing is said to be saved.
   bool is_known = agreement != nullptr && !is_nonblocking(arguments_.function);
   if (is_nonblocking(arguments_.function)) {
     error = start(operands, signature, device, communicator);

@@ -75,7 +75,7 @@ bool open_any() {
   }
   int version = 0;
   if (!find_symbol(library, ccl.get_version, "ncclGetVersion") || ccl.get_version(&version) != 0) {
-    disable("%s is no NCCL: set COMMLENS_REROUTE_NCCL to the library", file);
+    disable("%s is not NCCL: set COMMLENS_REROUTE_NCCL to the library", file);
     return false;
   }
   name_library(std::strstr(file, "rccl") != nullptr ? "RCCL" : "NCCL", version);

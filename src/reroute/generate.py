@@ -209,7 +209,7 @@ namespace commlens::reroute {{
 enum class Function : std::uint8_t {{
 {functions}}};
 constexpr int function_count = {len(REROUTED)};
-constexpr int collective_count = {len(COLLECTIVES)};  // first these, then their nonblocking forms
+constexpr int collective_count = {len(COLLECTIVES)};  // first these, then their non-blocking forms
 constexpr const char* function_names[] = {{
 {quoted}}};
 constexpr const char* completing_functions[] = {{

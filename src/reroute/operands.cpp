@@ -178,7 +178,7 @@ Operands operands_of(const Arguments& arguments, int rank, int ranks) {
 
 std::uint64_t bytes_of(const Arguments& a) {
   if (a.comm == reroute.mpi.null_communicator) return 0;
-  const bool has_no_data = has_root(base_of(a.function)) && a.root < 0;  // of an inter-communicator
+  const bool has_no_data = has_root(base_of(a.function)) && a.root < 0;  // of an intercommunicator
   if (has_no_data) return 0;
   switch (base_of(a.function)) {
     case Function::allreduce:

@@ -29,7 +29,7 @@ class Operation {
 
   [[nodiscard]] std::uint64_t verification_ticks() const { return verification_.ticks(); }
 
-  // Of a nonblocking call.
+  // Of a non-blocking call.
   MPI_Request request{};
   Operation* next = nullptr;
   int* result = nullptr;
@@ -53,7 +53,7 @@ class Operation {
   Event event_ = nullptr;
   void* send_copy_ = nullptr;  // null: the program's memory is used
   void* receive_copy_ = nullptr;
-  MPI_Request by_mpi_{};  // the staged call, if it is nonblocking
+  MPI_Request by_mpi_{};  // the staged call, if it is non-blocking
   bool is_by_mpi_ = false;
   bool has_copied_ = false;
   bool has_failed_ = false;

@@ -1,4 +1,4 @@
-// Requests of nonblocking functions that were rerouted: generalized requests, completed when the
+// Requests of non-blocking functions that were rerouted: generalized requests, completed when the
 // program looks at requests.
 #pragma once
 

@@ -191,7 +191,7 @@ int main(int argc, char** argv) {
       type<unsigned long>("unsigned long", MPI_UNSIGNED_LONG),
       type<float>("float", MPI_FLOAT),
       type<double>("double", MPI_DOUBLE),
-      type<short>("short", MPI_SHORT),  // which NCCL lacks
+      type<short>("short", MPI_SHORT),  // not supported by NCCL
   };
   MPI_Comm reversed;
   MPI_Comm_split(MPI_COMM_WORLD, 0, -world_rank(), &reversed);

@@ -88,7 +88,7 @@ void between_blocks() {
     for (int block = 0; block < 2 * ranks; ++block) {
       require(received[block * count] == 100 * (1 + block % 2) + block / 2, "block " + std::to_string(block));
     }
-    if (call == 0) {  // NCCL makes nonblocking calls after blocking ones
+    if (call == 0) {  // NCCL makes non-blocking calls after blocking ones
       for (int again = 0; again < 2; ++again) {
         MPI_Allgatherv(sent[0], count, MPI_DOUBLE, received, counts.data(), places[0].data(), MPI_DOUBLE,
                        MPI_COMM_WORLD);

@@ -132,7 +132,7 @@ void keyvals() {
   MPI_Comm_free_keyval(&keyval);
 }
 
-/// A nonblocking call returns before another rank has come, and a request is completed by each function.
+/// A non-blocking call returns before another rank has come, and a request is completed by each function.
 void requests() {
   const int rank = world_rank();
   const int ranks = size_of(MPI_COMM_WORLD);
@@ -246,7 +246,7 @@ void failing() {
   MPI_Barrier(MPI_COMM_WORLD);
   require(
       MPI_Iallreduce(input.data(), output.data(), many, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &request) == MPI_SUCCESS,
-      "a nonblocking call starts");
+      "a non-blocking call starts");
   require(MPI_Wait(&request, MPI_STATUS_IGNORE) != MPI_SUCCESS, "its error is the request's");
 }
 
@@ -300,7 +300,7 @@ void never() {
   MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_low ? 1 : 0, 1, &inter);
   for (int call = 0; call < 3; ++call) {
     reduce(input, output, inter);
-    require(output.has(is_low ? size_of(MPI_COMM_WORLD) - 1 : 1), "a sum over an inter-communicator");
+    require(output.has(is_low ? size_of(MPI_COMM_WORLD) - 1 : 1), "a sum over an intercommunicator");
     const int root = is_low ? MPI_ROOT : 0;
     MPI_Bcast(input.data(), many, MPI_DOUBLE, root, inter);
   }

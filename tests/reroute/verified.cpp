@@ -2,6 +2,7 @@
 //   verified FUNCTION [int|float|double [sum|max|cancelling]]
 #include <cstddef>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <string>

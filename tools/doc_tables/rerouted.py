@@ -13,7 +13,7 @@ _SIZES = (64, 4 << 10, 256 << 10, 2 << 20, 16 << 20, 80 << 20, 256 << 20)
 def rerouted() -> list[Row]:
     """Microseconds of a call, by function and size of the array."""
     rows: list[Row] = [
-        ["function", "size", "MPI, µs", "rerouted, µs", "times as fast", "NCCL, µs", "staged, µs"]
+        ["function", "size", "MPI, µs", "rerouted, µs", "speedup", "NCCL, µs", "staged, µs"]
     ]
     for case in json_file("h200-x2/reroute.json")["rows"]:
         if case["bytes"] not in _SIZES or case["mpi_us"] is None:

@@ -1,6 +1,6 @@
 // Collectives on device memory, checked and timed: a program that knows nothing of commlens reroute (reroute.sh).
 // Rank 0 prints one JSON object: the median time of each function and size.
-//   reroute [LARGEST_BYTES [nonblocking]]: not all MPIs take device memory in nonblocking collectives
+//   reroute [LARGEST_BYTES [nonblocking]]: not all MPIs take device memory in non-blocking collectives
 #include <cuda_runtime.h>
 #include <mpi.h>
 #include <stdio.h>

@@ -56,13 +56,13 @@ def _functions(text: str) -> list[str] | None:
 @click.option(
     "--verify",
     is_flag=True,
-    help="Make each rerouted call by MPI, too, and compare: the exit status is 1 where a result"
-    " differs.",
+    help="Also make each rerouted call with MPI, and compare the results: the exit status is 1 if"
+    " one differs.",
 )
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Reroute nothing: show what would be, and how long MPI takes for it.",
+    help="Reroute nothing: show which calls would be, and how long they take in MPI.",
 )
 @click.option(
     "--report",
@@ -94,7 +94,7 @@ def reroute(
     show what that saved.
 
     The program keeps its standard streams, and its exit status is that of this command. What cannot
-    be rerouted goes through MPI as ever. A -- after the launcher's options says that the program
+    be rerouted goes through MPI as usual. A -- after the launcher's options says that the program
     follows.
 
     \b
@@ -112,7 +112,7 @@ def reroute(
         functions = [*(REROUTABLE.functions if to == "ccl" else REROUTABLE.collectives)]
     if to == "ccl" and (messages := set(functions) & set(REROUTABLE.on_request)):
         raise CommlensError(
-            f"--functions {messages.pop()}: add --to staged, as NCCL takes no messages"
+            f"--functions {messages.pop()}: add --to staged, as NCCL is given collectives only"
         )
     kind = outputs.Kind("a report of rerouting", rf"\A{HEADING}\n")
     if report is not None:

@@ -61,15 +61,14 @@ def outcome(reroute: Reroute) -> str:
     calls = _calls(reroute.rerouted_calls / ranks)
     if reroute.differences:
         count = plural(len(reroute.differences), "element")
-        return f"wrong: --verify found {count} other than MPI's"
+        return f"wrong: --verify found {count} with another value than MPI's"
     if not reroute.rerouted_calls:
         would = "would have been" if reroute.dry_run else "was"
         return f"nothing {would} rerouted: {_why(reroute)}"
     if reroute.dry_run:
         return (
-            f"to save at most {format_time(reroute.mpi_estimate_s)} of "
-            f"{format_time(reroute.run_s)}: what MPI took for {calls} calls per rank that would "
-            "have been rerouted"
+            f"at most {format_time(reroute.mpi_estimate_s)} of {format_time(reroute.run_s)} can be "
+            f"saved: the time in MPI of {calls} calls per rank that would have been rerouted"
         )
     if reroute.verified:
         return f"verified: all results of {calls} rerouted calls per rank are MPI's"
@@ -130,10 +129,8 @@ def _notes(reroute: Reroute) -> Iterator[str]:
     is_measured = "the calls that would have been rerouted"
     is_estimated = "each rerouted call as long as MPI's first one like it"
     yield f"means over ranks; By MPI: {is_measured if reroute.dry_run else is_estimated}"
-    if reroute.verified:
-        yield "what was rerouted is timed with its comparison"
     if copied := sum(sum(function.local_copies) for function in reroute.functions):
-        yield f"{plural(copied, 'call')} with a buffer in other memory than before: copied there"
+        yield f"{plural(copied, 'call')} with a buffer in other memory than before: it was copied"
 
 
 def _difference_table(reroute: Reroute) -> Table[WrongElement]:

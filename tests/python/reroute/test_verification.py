@@ -23,7 +23,7 @@ def _verified(reroute: Reroute, *words: str, **variables: str) -> Ran:  # noqa: 
 
 @pytest.mark.parametrize("name", _FUNCTIONS)
 def test_a_wrong_result_of_each_function_is_found(reroute: Reroute, name: str) -> None:  # noqa: F811
-    # A blocking call goes before a nonblocking one, and is right.
+    # A blocking call goes before a non-blocking one, and is right.
     first = "1" if name == "Iallreduce" else "0"
     wrong = _verified(reroute, name, FAKE_NCCL_WRONG="1", FAKE_NCCL_WRONG_FROM=first)
     assert wrong.status == 1

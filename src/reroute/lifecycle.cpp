@@ -56,8 +56,8 @@ bool is_another_in_front() {
   });
 }
 
-/// Messages must be named, and so must non-blocking functions that go to NCCL: its kernel runs until all ranks have made
-/// the call, and a program that waits for the GPU before that waits for ever.
+/// Messages must be named, and so must non-blocking functions that go to NCCL: its kernel runs until all ranks have
+/// made the call, and a program that waits for the GPU before that waits for ever.
 void choose_functions(const char* named) {
   for (int number = 0; number < function_count; ++number) {
     const auto function = static_cast<Function>(number);

@@ -1,10 +1,10 @@
 // Conjugate gradients on a GPU in one kernel: a thread has a row of the matrix, with its entries and its elements of
 // all vectors in registers, from the first step to the last.
 //
-// What a step waits for are other threads: with 27 loads and 40 multiply-adds per row it takes as long as all blocks
-// need to meet. The iteration of Ghysels and Vanroose (Parallel Comput. 40, 2014) lets them meet once per step: the
-// product with the matrix is of a vector that does not depend on the step's sums, so that both are exchanged at the
-// same time. It rounds more than the usual one; vectors are in double.
+// A step, of 27 loads and 40 multiply-adds per row, takes as long as all blocks need to synchronize. The iteration of
+// Ghysels and Vanroose (Parallel Comput. 40, 2014) synchronizes them once per step: the product with the
+// matrix is of a vector that does not depend on the step's sums, so that both are exchanged at the same time. It rounds
+// more than the usual one; vectors are in double.
 #include <cstddef>
 #include <cstdint>
 

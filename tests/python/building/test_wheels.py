@@ -122,4 +122,5 @@ def test_the_sources_that_it_carries_are_built(commlens: Path, tmp_path: Path) -
         words = ("-n", 2, prefix / "bin" / name, "latency", "--bytes", 8, *BRIEFLY)
         job = start([MPIRUN, *map(str, words)], tmp_path).wait()
         assert job.status == OK, job
-    assert (prefix / "lib" / "commlens" / "libcommlens-profile.so").is_file()
+    for name in ("profile", "reroute"):
+        assert (prefix / "lib" / "commlens" / f"libcommlens-{name}.so").is_file()

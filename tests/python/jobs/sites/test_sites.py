@@ -72,6 +72,7 @@ def test_ranks_are_drawn_where_the_launcher_binds_them() -> None:
     aurora = site.load("aurora")
     listed = aurora.launcher_arguments[-1].partition("list:")[2].split(":")
     for known, bound in ((lumi, cores), (aurora, [_cores(text) for text in listed])):
+        assert known.node.domains
         for domain in known.node.domains:
             assert all(bound[rank] <= _cores(domain.cores) for rank in domain.ranks)
 

@@ -50,19 +50,19 @@ class Signature:
     def values(self) -> str:
         return ", ".join(argument.name for argument in self.arguments)
 
-    def find_next(self) -> list[str]:
-        """The statements that define `next`, MPI's function."""
+    def find_next(self, variable: str = "next") -> list[str]:
+        """The statements that define MPI's function, as `next` or as this variable."""
         types = ", ".join(argument.type for argument in self.arguments)
         names = ", ".join(f'"{name}"' for name in self.next)
+        cached, symbol = f"cached_{variable}", f"{variable}_symbol"
         return [
-            f"using Next = {self.result} (*)({types});",
-            "static std::atomic<void*> cached = nullptr;",
-            "void* symbol = cached.load(std::memory_order_relaxed);",
-            "if (symbol == nullptr) {",
+            f"static std::atomic<void*> {cached} = nullptr;",
+            f"void* {symbol} = {cached}.load(std::memory_order_relaxed);",
+            f"if ({symbol} == nullptr) {{",
             f"  constexpr const char* names[] = {{{names}, nullptr}};",
-            "  cached.store(symbol = find_or_exit(names), std::memory_order_relaxed);",
+            f"  {cached}.store({symbol} = find_or_exit(names), std::memory_order_relaxed);",
             "}",
-            "const auto next = reinterpret_cast<Next>(symbol);",
+            f"const auto {variable} = reinterpret_cast<{self.result} (*)({types})>({symbol});",
         ]
 
     def definition(self, statements: list[str]) -> str:

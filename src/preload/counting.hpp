@@ -8,6 +8,8 @@ namespace commlens::preload {
 
 using Count = std::atomic<std::uint64_t>;
 
+inline std::uint64_t value_of(const Count& count) { return count.load(std::memory_order_relaxed); }
+
 /// Adds without a locked instruction where only one thread can call MPI.
 class Adder {
  public:
@@ -16,17 +18,17 @@ class Adder {
     if (multithreaded_) {
       count.fetch_add(amount, std::memory_order_relaxed);
     } else {
-      count.store(count.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+      count.store(value_of(count) + amount, std::memory_order_relaxed);
     }
   }
   static void raise(Count& count, std::uint64_t value) {
-    std::uint64_t before = count.load(std::memory_order_relaxed);
+    std::uint64_t before = value_of(count);
     while (before < value && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
     }
   }
   /// 0: no value yet.
   static void lower(Count& count, std::uint64_t value) {
-    std::uint64_t before = count.load(std::memory_order_relaxed);
+    std::uint64_t before = value_of(count);
     while ((before == 0 || before > value) && !count.compare_exchange_weak(before, value, std::memory_order_relaxed)) {
     }
   }

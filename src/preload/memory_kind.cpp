@@ -19,22 +19,19 @@ constexpr unsigned type_device = 2;
 
 using GetAttributes = int (*)(unsigned count, int* attributes, void** values, unsigned long long pointer);
 
-struct Driver {
-  const char* file;
-  const char* function;
+struct DriverFile {
+  const char* name;
+  bool is_hip;
 };
-constexpr Driver drivers[] = {{"libcuda.so.1", "cuPointerGetAttributes"},
-                              {"libamdhip64.so.6", "hipDrvPointerGetAttributes"},
-                              {"libamdhip64.so.7", "hipDrvPointerGetAttributes"}};
+constexpr DriverFile driver_files[] = {{"libcuda.so.1", false}, {"libamdhip64.so.6", true}, {"libamdhip64.so.7", true}};
 
 std::atomic<GetAttributes> driver_function = nullptr;
 
 GetAttributes find_driver_function() {
-  for (const Driver& driver : drivers) {
-    void* library = dlopen(driver.file, RTLD_LAZY | RTLD_NOLOAD);
-    if (library != nullptr) return reinterpret_cast<GetAttributes>(dlsym(library, driver.function));
-  }
-  return nullptr;
+  const Driver driver = loaded_driver();
+  if (driver.library == nullptr) return nullptr;
+  const char* name = driver.is_hip ? "hipDrvPointerGetAttributes" : "cuPointerGetAttributes";
+  return reinterpret_cast<GetAttributes>(dlsym(driver.library, name));
 }
 
 /// The driver's function, or null while none is known.
@@ -48,6 +45,13 @@ GetAttributes attributes_function() {
 }
 
 }  // namespace
+
+Driver loaded_driver() {
+  for (const DriverFile& file : driver_files) {
+    if (void* library = dlopen(file.name, RTLD_LAZY | RTLD_NOLOAD)) return {library, file.is_hip};
+  }
+  return {nullptr, false};
+}
 
 bool find_driver() {
   if (driver_function.load(std::memory_order_relaxed) == nullptr) {

@@ -5,6 +5,13 @@
 
 namespace commlens::preload {
 
+/// CUDA's driver or HIP's runtime; library null: the program has loaded none.
+struct Driver {
+  void* library;
+  bool is_hip;
+};
+Driver loaded_driver();
+
 enum class MemoryKind : std::uint8_t { host, pinned, device, managed };
 constexpr int memory_kind_count = 4;
 constexpr const char* memory_kind_names[memory_kind_count] = {"host", "pinned", "device", "managed"};

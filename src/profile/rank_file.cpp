@@ -24,10 +24,9 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX requ
 namespace commlens::profile {
 
 using preload::JsonWriter;
+using preload::value_of;
 
 namespace {
-
-std::uint64_t value_of(const Count& count) { return count.load(std::memory_order_relaxed); }
 
 class Scale {
  public:

@@ -8,6 +8,7 @@
 #include "copies.hpp"
 #include "operation.hpp"
 #include "preload/memory_kind.hpp"
+#include "requests.hpp"
 #include "reroute.hpp"
 
 namespace commlens::reroute {

@@ -1,11 +1,10 @@
 #include "gpu.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <bit>
 #include <iterator>
 
+#include "preload/memory_kind.hpp"
 #include "reroute.hpp"
 #include "symbols.hpp"
 
@@ -49,9 +48,8 @@ struct Api {
 Api api;
 std::atomic<bool> is_api_found = false;
 
-bool find_cuda() {
-  void* library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  return library != nullptr && find_symbol(library, api.stream_create, "cuStreamCreate") &&
+bool find_cuda(void* library) {
+  return find_symbol(library, api.stream_create, "cuStreamCreate") &&
          find_symbol(library, api.stream_synchronize, "cuStreamSynchronize") &&
          find_symbol(library, api.stream_wait_event, "cuStreamWaitEvent") &&
          find_symbol(library, api.event_create, "cuEventCreate") &&
@@ -68,11 +66,8 @@ bool find_cuda() {
          find_symbol(library, api.get_attributes, "cuPointerGetAttributes");
 }
 
-bool find_hip() {
-  void* library = dlopen("libamdhip64.so.6", RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) library = dlopen("libamdhip64.so.7", RTLD_LAZY | RTLD_NOLOAD);
-  api.is_hip = true;
-  return library != nullptr && find_symbol(library, api.stream_create, "hipStreamCreateWithFlags") &&
+bool find_hip(void* library) {
+  return find_symbol(library, api.stream_create, "hipStreamCreateWithFlags") &&
          find_symbol(library, api.stream_synchronize, "hipStreamSynchronize") &&
          find_symbol(library, api.stream_wait_event, "hipStreamWaitEvent") &&
          find_symbol(library, api.event_create, "hipEventCreateWithFlags") &&
@@ -85,7 +80,10 @@ bool find_hip() {
 }
 
 bool find_api() {
-  if (!is_api_found) is_api_found = find_cuda() || find_hip();
+  if (is_api_found) return true;
+  const preload::Driver driver = preload::loaded_driver();
+  api.is_hip = driver.is_hip;
+  is_api_found = driver.library != nullptr && (driver.is_hip ? find_hip(driver.library) : find_cuda(driver.library));
   return is_api_found;
 }
 

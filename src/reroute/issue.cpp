@@ -38,13 +38,10 @@ struct Issue {
     if (is_even()) {
       return ccl.reduce_scatter(send.at(0), receive.at(0), elements, type, reduction, handle, stream);
     }
-    Side counts;
-    counts.counts = arguments.recvcounts;
-    counts.is_large = arguments.is_large;
     char* part = send.at(0);
     int error = ccl.group_start();
     for (int root = 0; root < ranks && error == 0; ++root) {
-      const std::uint64_t count = counts.elements(root);
+      const std::uint64_t count = count_of(root);
       char* result = root == rank ? receive.at(0) : nullptr;
       if (count != 0) error = ccl.reduce(part, result, count, type, reduction, root, handle, stream);
       part += count * send.side.layout.size;
@@ -52,14 +49,16 @@ struct Issue {
     return end_group(error);
   }
 
+  /// That the rank receives in MPI_Reduce_scatter.
+  [[nodiscard]] std::uint64_t count_of(int receiver) const {
+    return count_at(arguments.recvcounts, arguments.is_large, receiver);
+  }
+
   /// Whether all ranks receive as much.
   [[nodiscard]] bool is_even() const {
     if (arguments.recvcounts == nullptr) return true;
-    Side counts;
-    counts.counts = arguments.recvcounts;
-    counts.is_large = arguments.is_large;
     for (int other = 1; other < ranks; ++other) {
-      if (counts.elements(other) != counts.elements(0)) return false;
+      if (count_of(other) != count_of(0)) return false;
     }
     return true;
   }

@@ -16,6 +16,7 @@
 #include "preload/memory_kind.hpp"
 #include "preload/process.hpp"
 #include "report.hpp"
+#include "requests.hpp"
 #include "reroute.hpp"
 #include "types.hpp"
 

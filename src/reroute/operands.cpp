@@ -34,11 +34,8 @@ Side block_of(const Side& all, int block) {
 }
 
 std::uint64_t sum_of(const void* counts, bool is_large, int ranks) {
-  Side counted;
-  counted.counts = counts;
-  counted.is_large = is_large;
   std::uint64_t sum = 0;
-  for (int rank = 0; rank < ranks; ++rank) sum += counted.elements(rank);
+  for (int rank = 0; rank < ranks; ++rank) sum += count_at(counts, is_large, rank);
   return sum;
 }
 
@@ -52,9 +49,8 @@ Operands of_reduction(const Arguments& a, int rank, int ranks) {
     sent = a.recvcount * ranks;
     received = a.recvcount;
   } else if (base_of(a.function) == Function::reduce_scatter) {
-    const Side counts = side(nullptr, a.datatype, ranks, a.recvcounts, nullptr, a.is_large);
     sent = static_cast<MPI_Count>(sum_of(a.recvcounts, a.is_large, ranks));
-    received = static_cast<MPI_Count>(counts.elements(rank));
+    received = static_cast<MPI_Count>(count_at(a.recvcounts, a.is_large, rank));
   }
   made.send = side(input, a.datatype, 1, sent);
   if (base_of(a.function) != Function::reduce || a.root == rank) {
@@ -222,10 +218,7 @@ std::uint64_t sent_bytes_of(const Arguments& arguments, std::uint64_t bytes) {
     case Function::allgatherv: {
       int rank = 0;
       reroute.mpi.comm_rank(arguments.comm, &rank);
-      Side counts;
-      counts.counts = arguments.recvcounts;
-      counts.is_large = arguments.is_large;
-      return counts.elements(rank) * size_of(arguments.recvtype);
+      return count_at(arguments.recvcounts, arguments.is_large, rank) * size_of(arguments.recvtype);
     }
     default:
       return bytes;

@@ -8,6 +8,12 @@
 
 namespace commlens::reroute {
 
+/// Of an array, whose elements are MPI_Count where `is_large`.
+inline std::uint64_t count_at(const void* counts, bool is_large, int rank) {
+  return is_large ? static_cast<std::uint64_t>(static_cast<const MPI_Count*>(counts)[rank])
+                  : static_cast<std::uint64_t>(static_cast<const int*>(counts)[rank]);
+}
+
 /// What is sent, or received: blocks of elements, one for each rank or a single one. Without blocks
 /// the rank sends or receives nothing.
 struct Side {
@@ -16,14 +22,12 @@ struct Side {
   TypeLayout layout{};
   int blocks = 0;
   std::uint64_t count = 0;        // of each block, where there is no array
-  const void* counts = nullptr;   // MPI_Count where `is_large`
+  const void* counts = nullptr;   // of the blocks, for count_at
   const void* offsets = nullptr;  // in elements; null: blocks follow each other
   bool is_large = false;
 
   [[nodiscard]] std::uint64_t elements(int block) const {
-    if (counts == nullptr) return count;
-    return is_large ? static_cast<std::uint64_t>(static_cast<const MPI_Count*>(counts)[block])
-                    : static_cast<std::uint64_t>(static_cast<const int*>(counts)[block]);
+    return counts == nullptr ? count : count_at(counts, is_large, block);
   }
   [[nodiscard]] std::uint64_t bytes(int block) const { return elements(block) * layout.size; }
   /// Of the block, in the program's memory.

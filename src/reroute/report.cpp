@@ -16,8 +16,7 @@ namespace commlens::reroute {
 namespace {
 
 using preload::JsonWriter;
-
-std::uint64_t value_of(const Count& count) { return count.load(std::memory_order_relaxed); }
+using preload::value_of;
 
 class Report {
  public:

@@ -113,7 +113,6 @@ struct Reroute {
   bool has_foreign_waits = false;  // another layer may complete requests without ours
   int rank = 0;
   int ranks = 1;
-  int keyval = 0;               // of the attribute of communicators
   std::uint64_t loaded_ns = 0;  // since 1970
   std::uint64_t started_ticks = 0;
   Count setup_ticks;  // agreements, and making communicators of NCCL
@@ -163,5 +162,3 @@ bool is_in_library(const void* address);
 [[gnu::format(printf, 1, 2)]] void print_line(const char* format, ...);
 
 }  // namespace commlens::reroute
-
-#include "requests.hpp"  // the generated code uses it too

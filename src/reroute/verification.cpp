@@ -74,7 +74,7 @@ Verification::Verification(const Arguments& arguments, const Operands& operands,
       signature_(signature),
       device_(device),
       is_on_(reroute.settings.verify),
-      call_(reroute.tally(arguments.function).calls.load(std::memory_order_relaxed)) {}
+      call_(preload::value_of(reroute.tally(arguments.function).calls)) {}
 
 bool Verification::begin() {
   if (!is_on_) return true;

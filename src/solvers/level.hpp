@@ -21,14 +21,14 @@ class Preconditioner {
  public:
   virtual ~Preconditioner() = default;
 
-  /// Elements beyond the vector's length that `input` of apply() must have: room for values of other ranks.
+  /// Elements beyond the vector's length that `input` of apply_to_zero() must have: room for values of other ranks.
   [[nodiscard]] virtual std::size_t ghosts() const { return 0; }
   /// apply_to_zero() adds to the elements of its output from here, and writes those before.
   [[nodiscard]] virtual std::size_t added_from() const = 0;
   /// Queues output = S input, for an output that holds zeros from added_from(). The ghosts of the input are
   /// overwritten. Collective.
   virtual void apply_to_zero(float* input, float* output, device::Stream& stream) = 0;
-  /// Whether the host never waits in apply(), so that it can be part of a device::Graph.
+  /// Whether the host never waits in apply_to_zero(), so that it can be part of a device::Graph.
   [[nodiscard]] virtual bool enqueues() const = 0;
 };
 

@@ -14,6 +14,7 @@ import pytest
 
 from commlens.cli import main
 from profile_helpers import install, mpi, shared_folder  # noqa: F401 (fixtures)
+from reroute_library_helpers import reroute  # noqa: F401 (fixture)
 
 FOLDER = Path(__file__).resolve().parent
 FAKES = FOLDER / "fakes"

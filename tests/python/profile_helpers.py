@@ -189,24 +189,30 @@ def _install(name: str, folder: Path, shared: Path) -> Mpi:
 
 
 def built_for(preload: Preload, family: str, shared: Path, compiler: str) -> Path:
-    """The library for the MPI of the compiler. The first process that comes builds it, unless
-    it has been built."""
+    """The library for the MPI of the compiler, which is built unless it has been."""
     built = read_library(preload, _BUILT[preload.name])
     if built is not None and built.mpi.startswith(family):
         return built.path
-    folder = shared / f"{preload.name}-{family.split()[0].lower()}"
-    library = folder / preload.file
+
+    def build(folder: Path) -> None:
+        # Without the compiler's name CMake can find another MPI.
+        folders = ["-S", str(ROOT / "src" / preload.name), "-B", str(folder)]
+        configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
+        for words in (configure, ["cmake", "--build", str(folder)]):
+            subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)
+
+    return built_once(shared / f"{preload.name}-{family.split()[0].lower()}", build) / preload.file
+
+
+def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
+    """The folder, in which the first process that comes has built something."""
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "built").exists():
-            # Without the compiler's name CMake can find another MPI.
-            folders = ["-S", str(ROOT / "src" / preload.name), "-B", str(folder)]
-            configure = ["cmake", *folders, f"-DMPI_C_COMPILER={compiler}"]
-            for words in (configure, ["cmake", "--build", str(folder)]):
-                subprocess.run(words, check=True, capture_output=True, env=ENVIRONMENT)
+            build(folder)
             (folder / "built").touch()
-    return library
+    return folder
 
 
 def _launcher_of(suffix: str) -> str:

@@ -3,11 +3,9 @@ fake NCCL (tests/reroute)."""
 
 from __future__ import annotations
 
-import fcntl
 import json
 import shutil
 import subprocess
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 
 from commlens.jobs.preload.library import REROUTE
-from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for
+from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for, built_once
 
 SOURCES = ROOT / "tests" / "reroute"
 _TIME_LIMIT_S = 300
@@ -93,19 +91,8 @@ class Reroute:
 
 @pytest.fixture(scope="session")
 def reroute(mpi: Mpi, shared_folder: Path) -> Reroute:
-    fakes = _once(shared_folder / "reroute-fakes", _build_fakes)
+    fakes = built_once(shared_folder / "reroute-fakes", _build_fakes)
     return Reroute(mpi, built_for(REROUTE, mpi.family, shared_folder, mpi.compiler), fakes)
-
-
-def _once(folder: Path, build: Callable[[Path], None]) -> Path:
-    """The folder, in which the first process that comes has built something."""
-    folder.mkdir(exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "built").exists():
-            build(folder)
-            (folder / "built").touch()
-    return folder
 
 
 def _build_fakes(folder: Path) -> None:

@@ -3,17 +3,7 @@ program rerouted08
   use iso_c_binding
   use mpi_f08
   implicit none
-  interface
-    integer(c_int) function cuMemAlloc(pointer, bytes) bind(C, name="cuMemAlloc_v2")
-      import
-      type(c_ptr) :: pointer
-      integer(c_size_t), value :: bytes
-    end function
-    subroutine fake_gpu_use(number) bind(C)
-      import
-      integer(c_int), value :: number
-    end subroutine
-  end interface
+  include 'fake_gpu.inc'
   integer, parameter :: count = 1000
   integer :: error, rank, ranks, call
   double precision, pointer :: values(:), sums(:)

@@ -133,6 +133,10 @@ out = partial(
     callback=value(lambda text: Path(text) if text.strip() else None, "name a folder"),
 )  # fmt: skip
 
+program = click.argument(
+    "program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="LAUNCHER... PROGRAM...",
+)  # fmt: skip
+
 
 def given(context: click.Context, names: Iterable[str]) -> list[str]:
     """Of some options, named as their parameters, those that the command line has: `--ranks`."""

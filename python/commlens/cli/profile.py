@@ -55,13 +55,7 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     help="Draw a picture beside the record, which takes seconds.  [default: on a terminal]",
 )
 @option.out(help="Folder for the record.")
-@click.argument(
-    "program",
-    nargs=-1,
-    required=True,
-    type=click.UNPROCESSED,
-    metavar="LAUNCHER... PROGRAM...",
-)
+@option.program
 @click.pass_context
 def profile(
     context: click.Context,

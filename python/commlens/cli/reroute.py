@@ -71,13 +71,7 @@ def _functions(text: str) -> list[str] | None:
     help="Also write the tables to this file, as Markdown.",
 )
 @option.out(help="Folder for the record.")
-@click.argument(
-    "program",
-    nargs=-1,
-    required=True,
-    type=click.UNPROCESSED,
-    metavar="LAUNCHER... PROGRAM...",
-)
+@option.program
 @click.pass_context
 def reroute(
     context: click.Context,

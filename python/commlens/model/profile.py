@@ -5,7 +5,7 @@ knowledge/record_fields.yaml. Their annotations are evaluated, also by Python 3.
 does not postpone them.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal, Union
@@ -178,6 +178,13 @@ class Region(ProfileStruct, frozen=True):
         return _sums((function.time_s for function in self.functions), len(self.time_s))
 
 
+def check_lengths(arrays: Mapping[str, Sequence[float]], entries: int) -> None:
+    """Raises ValueError where an array does not have a value per entry of `placement`."""
+    for name, values in arrays.items():
+        if len(values) != entries:
+            raise ValueError(f"{name}: {len(values)} values for {entries} ranks")
+
+
 def library_name(version: str) -> str:
     """Of what MPI_Get_library_version returns, the name and the version: `Open MPI v4.1.4`."""
     return " ".join(version.partition(",")[0].split())
@@ -224,9 +231,7 @@ class Profile(ProfileStruct, frozen=True):
                 arrays[f"regions: time_s of {part.name}"] = part.time_s
                 if part.bytes is not UNSET:
                     arrays[f"regions: bytes of {part.name}"] = part.bytes
-        for name, values in arrays.items():
-            if len(values) != entries:
-                raise ValueError(f"{name}: {len(values)} values for {entries} ranks")
+        check_lengths(arrays, entries)
         for function in self.functions:
             limits = zip(function.time_s, self.total_s, self.placement)
             if any(time > place.threads * (2 * total + 0.1) for time, total, place in limits):

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import asdict
 
 from commlens import knowledge
-from commlens.model.profile import library_name, mean
+from commlens.model.profile import check_lengths, library_name, mean
 from commlens.model.start import (
     Absent,
     AtLeastZero,
@@ -107,14 +107,13 @@ class Reroute(Strict, frozen=True, tag_field="kind", tag="reroute"):
 
     def __post_init__(self) -> None:
         """Checks that arrays have a value per entry of `placement`."""
-        entries = len(self.placement)
-        for function in self.functions:
-            for name, values in asdict(function).items():
-                if isinstance(values, list) and len(values) != entries:
-                    raise ValueError(
-                        f"functions: {name} of {function.function}: {len(values)} values for "
-                        f"{entries} ranks"
-                    )
+        arrays = {
+            f"functions: {name} of {function.function}": values
+            for function in self.functions
+            for name, values in asdict(function).items()
+            if isinstance(values, list)
+        }
+        check_lengths(arrays, len(self.placement))
 
     @property
     def mpi_library(self) -> str:

@@ -2,16 +2,14 @@
 
 # The structs are evaluated by Python 3.9 too: no `from __future__ import annotations`, no `X | Y`.
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Optional, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Optional
 
 import msgspec
 
 import commlens
 from commlens.jobs.preload.ranks import Left, Stamp, named_ranks
 from commlens.model.reroute import Reroute, ReroutedFunction, ReroutedRank, To, WrongElement
-
-_Value = TypeVar("_Value")
 
 
 class FunctionOfRank(msgspec.Struct, frozen=True):
@@ -144,27 +142,21 @@ def _functions(files: Sequence[RerouteFile]) -> list[ReroutedFunction]:
     merged = []
     for name in dict.fromkeys(name for functions in by_rank for name in functions):
         ranks = [functions.get(name, FunctionOfRank(name)) for functions in by_rank]
-
-        def each(
-            value: Callable[[FunctionOfRank], _Value], ranks: Sequence[FunctionOfRank] = ranks
-        ) -> list[_Value]:
-            return [value(rank) for rank in ranks]
-
         fell_back: Counter[str] = Counter()
         for rank in ranks:
             fell_back.update(rank.fell_back)
         merged.append(
             ReroutedFunction(
                 function=name,
-                calls=each(lambda rank: rank.calls),
-                bytes=each(lambda rank: rank.bytes),
-                rerouted_calls=each(lambda rank: rank.rerouted_calls),
-                rerouted_bytes=each(lambda rank: rank.rerouted_bytes),
-                rerouted_s=each(lambda rank: rank.rerouted_s),
-                mpi_s=each(lambda rank: rank.mpi_s),
-                mpi_estimate_s=each(lambda rank: rank.mpi_estimate_s),
-                measured_calls=each(lambda rank: rank.measured_calls),
-                local_copies=each(lambda rank: rank.local_copies),
+                calls=[rank.calls for rank in ranks],
+                bytes=[rank.bytes for rank in ranks],
+                rerouted_calls=[rank.rerouted_calls for rank in ranks],
+                rerouted_bytes=[rank.rerouted_bytes for rank in ranks],
+                rerouted_s=[rank.rerouted_s for rank in ranks],
+                mpi_s=[rank.mpi_s for rank in ranks],
+                mpi_estimate_s=[rank.mpi_estimate_s for rank in ranks],
+                measured_calls=[rank.measured_calls for rank in ranks],
+                local_copies=[rank.local_copies for rank in ranks],
                 fell_back=dict(fell_back.most_common()),
             )
         )

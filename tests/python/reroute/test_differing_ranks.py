@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
+from reroute_library_helpers import Reroute
 
 
 def _on_rank_0(settings: str, program: Path, name: str) -> list[str | Path]:
@@ -25,7 +25,7 @@ def _on_rank_0(settings: str, program: Path, name: str) -> list[str | Path]:
         "unset COMMLENS_REROUTE_DIR",
     ],
 )
-def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: str) -> None:  # noqa: F811
+def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: str) -> None:
     run = reroute.run(*_on_rank_0(settings, reroute.compile("scenarios.cpp"), "plain"))
     assert (run.status, run.output) == (0, "good\n" * 3)
     assert len(run.ranks) == (2 if "unset" in settings else 3)
@@ -34,7 +34,7 @@ def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: s
         assert rank["functions"] == []
 
 
-def test_processes_outside_the_world_are_not_waited_for(reroute: Reroute) -> None:  # noqa: F811
+def test_processes_outside_the_world_are_not_waited_for(reroute: Reroute) -> None:
     run = reroute.run(reroute.compile("spawned.cpp"), ranks=1)
     assert run.status == 0, run.error
     assert run.output.count("good") == 2
@@ -42,7 +42,7 @@ def test_processes_outside_the_world_are_not_waited_for(reroute: Reroute) -> Non
     assert run.reasons("MPI_Allreduce") == [{reason: 3}]
 
 
-def test_a_rank_without_pinned_memory_leaves_its_data_to_mpi(reroute: Reroute) -> None:  # noqa: F811
+def test_a_rank_without_pinned_memory_leaves_its_data_to_mpi(reroute: Reroute) -> None:
     variables = {"COMMLENS_REROUTE_TO": "staged", "FAKE_GPU_NO_PINNED": "1"}
     for name in ("plain", "requests"):
         run = reroute.run(reroute.compile("scenarios.cpp"), name, **variables)
@@ -51,9 +51,7 @@ def test_a_rank_without_pinned_memory_leaves_its_data_to_mpi(reroute: Reroute) -
         assert "commlens reroute" not in run.error
 
 
-def test_ranks_are_connected_before_they_have_something_for_each_other(
-    reroute: Reroute,  # noqa: F811
-) -> None:
+def test_ranks_are_connected_before_they_have_something_for_each_other(reroute: Reroute) -> None:
     # With this, a large message needs the other rank.
     copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     run = reroute.run(reroute.compile("first_calls.cpp"), "self-first", **copies)
@@ -67,9 +65,7 @@ def test_ranks_are_connected_before_they_have_something_for_each_other(
     [("host-first", "host memory"), ("nothing-first", "rank that has not used a GPU yet")],
 )
 def test_a_first_call_of_another_kind_does_not_decide_for_all(
-    reroute: Reroute,  # noqa: F811
-    name: str,
-    reason: str,
+    reroute: Reroute, name: str, reason: str
 ) -> None:
     run = reroute.run(reroute.compile("first_calls.cpp"), name)
     assert run.status == 0, run.error
@@ -78,7 +74,7 @@ def test_a_first_call_of_another_kind_does_not_decide_for_all(
     assert run.total("rerouted_calls") == 3 * 99
 
 
-def test_memory_of_another_context_is_left_to_mpi(reroute: Reroute) -> None:  # noqa: F811
+def test_memory_of_another_context_is_left_to_mpi(reroute: Reroute) -> None:
     reason = {"memory of a CUDA context that is not the primary one": 4}
     program = reroute.compile("first_calls.cpp")
     run = reroute.run(program, "other-context")
@@ -89,7 +85,7 @@ def test_memory_of_another_context_is_left_to_mpi(reroute: Reroute) -> None:  # 
     assert run.reasons("MPI_Alltoallv") == [{}, reason, {}]
 
 
-def test_memory_for_copies_is_freed_where_there_is_none_left(reroute: Reroute) -> None:  # noqa: F811
+def test_memory_for_copies_is_freed_where_there_is_none_left(reroute: Reroute) -> None:
     program = reroute.compile("first_calls.cpp")
     run = reroute.run(program, "growing", ranks=2, FAKE_GPU_BYTES="450000")
     assert run.status == 0, run.error

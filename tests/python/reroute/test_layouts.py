@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
+from reroute_library_helpers import Reroute
 
 
 @pytest.mark.parametrize("to", ["ccl", "staged"])
 @pytest.mark.parametrize(
     "name", ["permuted", "permuted-later", "overlapping", "between-blocks", "between-elements"]
 )
-def test_only_the_elements_are_moved(reroute: Reroute, name: str, to: str) -> None:  # noqa: F811
+def test_only_the_elements_are_moved(reroute: Reroute, name: str, to: str) -> None:
     functions = "bcast,allgatherv,iallgatherv,p2p"
     chosen = {"COMMLENS_REROUTE_TO": to, "COMMLENS_REROUTE_FUNCTIONS": functions}
     run = reroute.run(reroute.compile("layouts.cpp"), name, ranks=2, **chosen)

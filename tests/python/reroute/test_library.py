@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from profile_helpers import ROOT
-from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
+from reroute_library_helpers import Reroute
 
 NONBLOCKING = {"COMMLENS_REROUTE_FUNCTIONS": "allreduce,nonblocking"}
 KINDS = ("device", "deviating", "host", "pinned", "managed")
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-def test_results_are_those_of_mpi(reroute: Reroute, ranks: int) -> None:  # noqa: F811
+def test_results_are_those_of_mpi(reroute: Reroute, ranks: int) -> None:
     """Functions, types, operations, MPI_IN_PLACE, roots, counts and communicators."""
     # Ranks of MPICH never give a processor to each other.
     few = ["few"] if reroute.mpi.name == "mpich" and ranks > 2 else []
@@ -41,7 +41,7 @@ def test_results_are_those_of_mpi(reroute: Reroute, ranks: int) -> None:  # noqa
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("mode", ["TO=staged", "VERIFY=1", "DRY_RUN=1", ""])
-def test_results_are_right_in_every_mode(reroute: Reroute, kind: str, mode: str) -> None:  # noqa: F811
+def test_results_are_right_in_every_mode(reroute: Reroute, kind: str, mode: str) -> None:
     name, _, value = mode.partition("=")
     variables = {f"COMMLENS_REROUTE_{name}": value} if mode else {}
     run = reroute.run(reroute.compile("conformance.cpp"), kind, "few", **variables)
@@ -60,14 +60,14 @@ def test_results_are_right_in_every_mode(reroute: Reroute, kind: str, mode: str)
 
 
 @pytest.mark.parametrize("to", ["ccl", "staged"])
-def test_results_are_right_with_hip(reroute: Reroute, to: str) -> None:  # noqa: F811
+def test_results_are_right_with_hip(reroute: Reroute, to: str) -> None:
     program = reroute.compile("conformance.cpp", gpu="libamdhip64.so.6", name="with-hip")
     run = reroute.run(program, "deviating", "few", ranks=2, COMMLENS_REROUTE_TO=to)
     assert run.status == 0, run.error
     assert run.total("rerouted_calls") > 0
 
 
-def test_a_difference_ends_the_run(reroute: Reroute) -> None:  # noqa: F811
+def test_a_difference_ends_the_run(reroute: Reroute) -> None:
     program = reroute.compile("conformance.cpp")
     run = reroute.run(program, ranks=2, COMMLENS_REROUTE_VERIFY="1", FAKE_NCCL_WRONG="1")
     assert run.status == 1
@@ -96,7 +96,7 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:  # noqa: F811
         "mixed",
     ],
 )
-def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:  # noqa: F811
+def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:
     # Without these, a large message and an accumulation need nothing of the other rank.
     copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_osc": "pt2pt"}
     program = reroute.compile("scenarios.cpp")
@@ -110,13 +110,13 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None: 
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
-def test_an_error_handler_may_leave_a_call(reroute: Reroute, ranks: int) -> None:  # noqa: F811
+def test_an_error_handler_may_leave_a_call(reroute: Reroute, ranks: int) -> None:
     run = reroute.run(reroute.compile("others.cpp"), "jumps", ranks=ranks)
     assert run.status == 0, run.error
     assert run.output.count("good") == ranks
 
 
-def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:  # noqa: F811
+def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:
     program = reroute.compile("scenarios.cpp")
     for to, before, named in (("ccl", 6, NONBLOCKING), ("staged", 0, {})):
         run = reroute.run(program, "requests", COMMLENS_REROUTE_TO=to, **named)
@@ -129,7 +129,7 @@ def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -
             assert calls["rerouted_s"] == calls["mpi_estimate_s"] > 0
 
 
-def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -> None:  # noqa: F811
+def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -> None:
     """NCCL would keep the GPU busy until all ranks have made the call."""
     program = reroute.compile("scenarios.cpp")
     for functions, rerouted in (("", 0), ("allreduce", 0), ("allreduce,iallreduce", 13)):
@@ -143,7 +143,7 @@ def test_nonblocking_calls_go_to_nccl_only_if_they_are_named(reroute: Reroute) -
 
 
 @pytest.mark.parametrize("to", ["ccl", "staged"])
-def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa: F811
+def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:
     """Its MPI_Wait completes no request of the library's."""
     program = reroute.compile("others.cpp", "-DWITH_OWN_WAIT", name="own-wait")
     run = reroute.run(program, "own-wait", COMMLENS_REROUTE_TO=to, **NONBLOCKING)
@@ -152,7 +152,7 @@ def test_a_program_with_its_own_wait(reroute: Reroute, to: str) -> None:  # noqa
     assert run.reasons("MPI_Iallreduce") == [{says: 1}] * 3
 
 
-def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # noqa: F811
+def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:
     """A rank waits for the others in the agreement, and then before NCCL's first call."""
     program = reroute.compile("others.cpp")
     for call in (1, 2):
@@ -163,7 +163,7 @@ def test_what_reroute_itself_takes_is_set_apart(reroute: Reroute) -> None:  # no
     assert [rank["setup_s"] for rank in run.ranks] == [0, 0]
 
 
-def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
+def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:
     run = reroute.run(reroute.compile("others.cpp"), "moved")
     assert run.status == 0, run.error
     for rank in run.ranks:
@@ -174,9 +174,7 @@ def test_calls_that_copy_save_nothing(reroute: Reroute) -> None:  # noqa: F811
 
 @pytest.mark.parametrize(("to", "staged_bytes"), [("staged", 8000), ("ccl", 0)])
 def test_staged_data_goes_through_pinned_memory(
-    reroute: Reroute,  # noqa: F811
-    to: str,
-    staged_bytes: int,
+    reroute: Reroute, to: str, staged_bytes: int
 ) -> None:
     program = reroute.compile("others.cpp")
     run = reroute.run(program, "staged", staged_bytes, COMMLENS_REROUTE_TO=to)
@@ -184,7 +182,7 @@ def test_staged_data_goes_through_pinned_memory(
     assert run.total("rerouted_calls") == 3 * 2
 
 
-def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:  # noqa: F811
+def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:
     """A rank that comes first waits for the others in MPI's second call."""
     run = reroute.run(
         reroute.compile("others.cpp"), "late", 3, ranks=2, COMMLENS_REROUTE_VERIFY="1"
@@ -195,7 +193,7 @@ def test_verification_takes_nothing_of_the_calls(reroute: Reroute) -> None:  # n
     assert calls["rerouted_s"] < 0.5
 
 
-def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F811
+def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:
     run = reroute.run(reroute.compile("scenarios.cpp"), "never")
     for reasons in run.reasons("MPI_Allreduce"):
         assert reasons == {"operation not supported by NCCL": 6, "intercommunicator": 3}
@@ -210,7 +208,7 @@ def test_what_is_never_rerouted_says_why(reroute: Reroute) -> None:  # noqa: F81
 
 
 @pytest.mark.parametrize("to", ["ccl", "staged"])
-def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:  # noqa: F811
+def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:
     program = reroute.compile("scenarios.cpp")
     chosen = {"COMMLENS_REROUTE_TO": to, "COMMLENS_REROUTE_FUNCTIONS": "allreduce,p2p"}
     run = reroute.run(program, "messages", ranks=2, **chosen)
@@ -223,7 +221,7 @@ def test_messages_are_staged_alone(reroute: Reroute, to: str) -> None:  # noqa: 
     assert [rank["functions"] for rank in run.ranks] == [[], []]
 
 
-def test_threads_may_send_on_one_communicator(reroute: Reroute) -> None:  # noqa: F811
+def test_threads_may_send_on_one_communicator(reroute: Reroute) -> None:
     variables = {"COMMLENS_REROUTE_TO": "staged", "COMMLENS_REROUTE_FUNCTIONS": "p2p"}
     program = reroute.compile("others.cpp")
     run = reroute.run(program, "message-threads", ranks=2, MALLOC_PERTURB_="165", **variables)
@@ -239,10 +237,7 @@ def test_each_reason_is_listed() -> None:
 
 
 @pytest.mark.parametrize("failure", ["id:0", "init:0", "init:1", "init:2"])
-def test_nccl_that_cannot_be_initialized_is_agreed_on(
-    reroute: Reroute,  # noqa: F811
-    failure: str,
-) -> None:
+def test_nccl_that_cannot_be_initialized_is_agreed_on(reroute: Reroute, failure: str) -> None:
     run = reroute.run(reroute.compile("scenarios.cpp"), "plain", FAKE_NCCL_FAIL=failure)
     assert run.reasons("MPI_Allreduce") == [{"NCCL could not be initialized": 2}] * 3
 
@@ -250,7 +245,7 @@ def test_nccl_that_cannot_be_initialized_is_agreed_on(
 @pytest.mark.parametrize(
     "failure", [f"{what}:{rank}" for what in ("call", "run") for rank in (0, 2)]
 )
-def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: str) -> None:  # noqa: F811
+def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: str) -> None:
     run = reroute.run(
         reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure, **NONBLOCKING
     )
@@ -260,7 +255,7 @@ def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: s
         assert f"commlens reroute: rank {rank}: MPI_Allreduce: " in run.error
 
 
-def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:  # noqa: F811
+def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:
     run = reroute.run(reroute.compile("scenarios.cpp"), "growth", ranks=2)
     assert run.status == 0, run.error
     assert run.total("rerouted_calls") == 2 * 10_000 * 2
@@ -268,7 +263,7 @@ def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:
 
 
 @pytest.mark.parametrize("source", ["rerouted.f90", "rerouted08.f90"])
-def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:  # noqa: F811
+def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:
     run = reroute.run(reroute.compile(source), ranks=2, **NONBLOCKING)
     assert run.status == 0, run.error
     assert run.output.count("good") == 2
@@ -282,7 +277,7 @@ def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:  # noq
         )
 
 
-def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:  # noqa: F811
+def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:
     program = reroute.compile("scenarios.cpp")
     run = reroute.run(program, "unfinalized", ranks=1)
     alone = reroute.alone(program, "unfinalized", ranks=1)
@@ -293,7 +288,7 @@ def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:  # noqa: F8
     assert run.total("rerouted_calls") == 1
 
 
-def test_without_a_gpu_a_program_runs_as_before(reroute: Reroute) -> None:  # noqa: F811
+def test_without_a_gpu_a_program_runs_as_before(reroute: Reroute) -> None:
     program = reroute.compile("plain.cpp", gpu="")
     run, alone = reroute.run(program), reroute.alone(program)
     assert (run.status, run.output) == (alone.status, alone.output)
@@ -303,7 +298,7 @@ def test_without_a_gpu_a_program_runs_as_before(reroute: Reroute) -> None:  # no
     assert run.reasons("MPI_Allreduce") == [{"host memory": 3}] * 3
 
 
-def test_without_nccl_a_program_runs_as_before(reroute: Reroute) -> None:  # noqa: F811
+def test_without_nccl_a_program_runs_as_before(reroute: Reroute) -> None:
     program = reroute.compile("scenarios.cpp")
     for variables, says in (
         ({"COMMLENS_REROUTE_NCCL": "/nowhere/libnccl.so"}, "/nowhere/libnccl.so cannot be loaded"),
@@ -317,7 +312,7 @@ def test_without_nccl_a_program_runs_as_before(reroute: Reroute) -> None:  # noq
         assert all(says in rank["disabled"] for rank in run.ranks)
 
 
-def test_a_program_with_its_own_nccl_is_left_alone(reroute: Reroute) -> None:  # noqa: F811
+def test_a_program_with_its_own_nccl_is_left_alone(reroute: Reroute) -> None:
     own = f"-Wl,--no-as-needed,-l:libnccl.so.2,-rpath,{reroute.fakes}"
     program = reroute.compile("scenarios.cpp", f"-L{reroute.fakes}", own, name="own")
     run = reroute.run(program, "plain")
@@ -326,7 +321,7 @@ def test_a_program_with_its_own_nccl_is_left_alone(reroute: Reroute) -> None:  #
     assert run.reasons("MPI_Allreduce") == [{"no NCCL": 2}] * 3
 
 
-def test_a_static_program_runs_as_before(reroute: Reroute, tmp_path: Path) -> None:  # noqa: F811
+def test_a_static_program_runs_as_before(reroute: Reroute, tmp_path: Path) -> None:
     source = tmp_path / "static.c"
     source.write_text('#include <stdio.h>\nint main(void) { puts("alone"); return 7; }\n')
     program = tmp_path / "static"
@@ -337,6 +332,6 @@ def test_a_static_program_runs_as_before(reroute: Reroute, tmp_path: Path) -> No
     assert run.ranks == []
 
 
-def test_nothing_is_done_without_a_folder(reroute: Reroute) -> None:  # noqa: F811
+def test_nothing_is_done_without_a_folder(reroute: Reroute) -> None:
     run = reroute.run(reroute.compile("scenarios.cpp"), "plain", COMMLENS_REROUTE_DIR="")
     assert (run.status, run.output, run.error, run.ranks) == (0, "good\n" * 3, "", [])

@@ -20,7 +20,7 @@ from commlens.model import load
 from commlens.model.reroute import REROUTABLE
 from commlens.model.reroute import Reroute as RerouteRecord
 from profile_helpers import ROOT, TIME_LIMIT_S, Mpi, built_for
-from reroute_library_helpers import Reroute, reroute  # noqa: F401 (fixture)
+from reroute_library_helpers import Reroute
 
 STATUS = 7  # of sums, without an error
 
@@ -71,7 +71,7 @@ class Sums:
 
 
 @pytest.fixture
-def sums(reroute: Reroute) -> Sums:  # noqa: F811
+def sums(reroute: Reroute) -> Sums:
     return Sums(reroute, reroute.compile("sums.cpp"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reroute_library_helpers import Ran, Reroute, reroute  # noqa: F401 (fixture)
+from reroute_library_helpers import Ran, Reroute
 
 _FUNCTIONS = (
     "Allreduce", "Reduce", "Reduce_scatter", "Reduce_scatter_block", "Bcast", "Allgather",
@@ -12,7 +12,7 @@ _FUNCTIONS = (
 )  # fmt: skip
 
 
-def _verified(reroute: Reroute, *words: str, **variables: str) -> Ran:  # noqa: F811
+def _verified(reroute: Reroute, *words: str, **variables: str) -> Ran:
     program = reroute.compile("verified.cpp")
     chosen = ",".join(name.lower() for name in _FUNCTIONS)
     return reroute.run(
@@ -22,7 +22,7 @@ def _verified(reroute: Reroute, *words: str, **variables: str) -> Ran:  # noqa: 
 
 
 @pytest.mark.parametrize("name", _FUNCTIONS)
-def test_a_wrong_result_of_each_function_is_found(reroute: Reroute, name: str) -> None:  # noqa: F811
+def test_a_wrong_result_of_each_function_is_found(reroute: Reroute, name: str) -> None:
     # A blocking call goes before a non-blocking one, and is right.
     first = "1" if name == "Iallreduce" else "0"
     wrong = _verified(reroute, name, FAKE_NCCL_WRONG="1", FAKE_NCCL_WRONG_FROM=first)
@@ -46,7 +46,7 @@ def test_a_wrong_result_of_each_function_is_found(reroute: Reroute, name: str) -
     ],
 )
 def test_sums_alone_are_rounded(
-    reroute: Reroute,  # noqa: F811
+    reroute: Reroute,
     words: str,
     bit: int,
     is_rounding: bool,

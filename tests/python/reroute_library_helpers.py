@@ -26,6 +26,11 @@ class Ran:
     error: str
     ranks: list[dict[str, Any]]  # what they wrote
 
+    @property
+    def good(self) -> int:
+        """Processes that said so. (A launcher may mix the lines of several.)"""
+        return self.output.count("good")
+
     def total(self, field: str) -> int:
         """Over the functions and ranks."""
         return sum(function[field] for rank in self.ranks for function in rank["functions"])

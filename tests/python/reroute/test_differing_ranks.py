@@ -27,7 +27,7 @@ def _on_rank_0(settings: str, program: Path, name: str) -> list[str | Path]:
 )
 def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: str) -> None:
     run = reroute.run(*_on_rank_0(settings, reroute.compile("scenarios.cpp"), "plain"))
-    assert (run.status, run.output) == (0, "good\n" * 3)
+    assert (run.status, run.good) == (0, 3)
     assert len(run.ranks) == (2 if "unset" in settings else 3)
     for rank in run.ranks:
         assert rank["disabled"].startswith("the ranks have different settings: ")
@@ -35,9 +35,12 @@ def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: s
 
 
 def test_processes_outside_the_world_are_not_waited_for(reroute: Reroute) -> None:
-    run = reroute.run(reroute.compile("spawned.cpp"), ranks=1)
+    program = reroute.compile("spawned.cpp")
+    if reroute.mpi.name == "mpich" and reroute.alone(program, ranks=1).status != 0:
+        pytest.skip("this MPICH cannot spawn processes")
+    run = reroute.run(program, ranks=1)
     assert run.status == 0, run.error
-    assert run.output.count("good") == 2
+    assert run.good == 2
     reason = "communicator with processes outside MPI_COMM_WORLD"
     assert run.reasons("MPI_Allreduce") == [{reason: 3}]
 
@@ -47,7 +50,7 @@ def test_a_rank_without_pinned_memory_leaves_its_data_to_mpi(reroute: Reroute) -
     for name in ("plain", "requests"):
         run = reroute.run(reroute.compile("scenarios.cpp"), name, **variables)
         assert run.status == 0, run.error
-        assert run.output.count("good") == 3
+        assert run.good == 3
         assert "commlens reroute" not in run.error
 
 
@@ -56,7 +59,7 @@ def test_ranks_are_connected_before_they_have_something_for_each_other(reroute: 
     copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
     run = reroute.run(reroute.compile("first_calls.cpp"), "self-first", **copies)
     assert run.status == 0, run.error
-    assert run.output.count("good") == 3
+    assert run.good == 3
     assert run.total("rerouted_calls") == 3 * 2
 
 
@@ -69,7 +72,7 @@ def test_a_first_call_of_another_kind_does_not_decide_for_all(
 ) -> None:
     run = reroute.run(reroute.compile("first_calls.cpp"), name)
     assert run.status == 0, run.error
-    assert run.output.count("good") == 3
+    assert run.good == 3
     assert run.reasons("MPI_Alltoallv") == [{reason: 1}] * 3
     assert run.total("rerouted_calls") == 3 * 99
 

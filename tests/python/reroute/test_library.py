@@ -103,7 +103,7 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:
     variables = copies if name == "progress" else {}
     run = reroute.run(program, name, ranks=ranks, **NONBLOCKING, **variables)
     assert run.status == 0, run.error
-    assert run.output.count("good") == len(run.ranks) == ranks
+    assert run.good == len(run.ranks) == ranks
     assert "commlens reroute" not in run.error
     rerouted = run.total("rerouted_calls")
     assert (rerouted == 0) == (name in ("never", "mixed"))
@@ -113,7 +113,7 @@ def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:
 def test_an_error_handler_may_leave_a_call(reroute: Reroute, ranks: int) -> None:
     run = reroute.run(reroute.compile("others.cpp"), "jumps", ranks=ranks)
     assert run.status == 0, run.error
-    assert run.output.count("good") == ranks
+    assert run.good == ranks
 
 
 def test_nonblocking_calls_are_rerouted_after_a_blocking_one(reroute: Reroute) -> None:
@@ -226,7 +226,7 @@ def test_threads_may_send_on_one_communicator(reroute: Reroute) -> None:
     program = reroute.compile("others.cpp")
     run = reroute.run(program, "message-threads", ranks=2, MALLOC_PERTURB_="165", **variables)
     assert run.status == 0, run.error
-    assert run.output.count("good") == 2
+    assert run.good == 2
 
 
 def test_each_reason_is_listed() -> None:
@@ -250,7 +250,7 @@ def test_a_failure_of_nccl_is_an_error_on_all_ranks(reroute: Reroute, failure: s
         reroute.compile("scenarios.cpp"), "failing", FAKE_NCCL_FAIL=failure, **NONBLOCKING
     )
     assert run.status == 0, run.error
-    assert run.output.count("good") == 3
+    assert run.good == 3
     for rank in range(3):
         assert f"commlens reroute: rank {rank}: MPI_Allreduce: " in run.error
 
@@ -266,7 +266,7 @@ def test_communicators_that_come_and_go_leave_nothing(reroute: Reroute) -> None:
 def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:
     run = reroute.run(reroute.compile(source), ranks=2, **NONBLOCKING)
     assert run.status == 0, run.error
-    assert run.output.count("good") == 2
+    assert run.good == 2
     for rank in run.ranks:
         calls = {each["function"]: each for each in rank["functions"]}
         assert calls["MPI_Allreduce"]["rerouted_calls"] > 0
@@ -282,7 +282,7 @@ def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:
     run = reroute.run(program, "unfinalized", ranks=1)
     alone = reroute.alone(program, "unfinalized", ranks=1)
     assert run.status == alone.status
-    assert run.output == alone.output == "good\n"
+    assert run.good == alone.good == 1
     (rank,) = run.ranks
     assert not rank["finalized"]
     assert run.total("rerouted_calls") == 1
@@ -307,7 +307,7 @@ def test_without_nccl_a_program_runs_as_before(reroute: Reroute) -> None:
         ({"COMMLENS_PROFILE_OUT": "out"}, "the program runs under commlens profile"),
     ):
         run = reroute.run(program, "plain", **variables)
-        assert (run.status, run.output, run.total("rerouted_calls")) == (0, "good\n" * 3, 0)
+        assert (run.status, run.good, run.total("rerouted_calls")) == (0, 3, 0)
         assert run.error == ""
         assert all(says in rank["disabled"] for rank in run.ranks)
 
@@ -316,7 +316,7 @@ def test_a_program_with_its_own_nccl_is_left_alone(reroute: Reroute) -> None:
     own = f"-Wl,--no-as-needed,-l:libnccl.so.2,-rpath,{reroute.fakes}"
     program = reroute.compile("scenarios.cpp", f"-L{reroute.fakes}", own, name="own")
     run = reroute.run(program, "plain")
-    assert (run.status, run.output) == (0, "good\n" * 3)
+    assert (run.status, run.good) == (0, 3)
     assert {rank["disabled"] for rank in run.ranks} == {"the program uses libnccl.so.2 itself"}
     assert run.reasons("MPI_Allreduce") == [{"no NCCL": 2}] * 3
 
@@ -334,4 +334,4 @@ def test_a_static_program_runs_as_before(reroute: Reroute, tmp_path: Path) -> No
 
 def test_nothing_is_done_without_a_folder(reroute: Reroute) -> None:
     run = reroute.run(reroute.compile("scenarios.cpp"), "plain", COMMLENS_REROUTE_DIR="")
-    assert (run.status, run.output, run.error, run.ranks) == (0, "good\n" * 3, "", [])
+    assert (run.status, run.good, run.error, run.ranks) == (0, 3, "", [])

@@ -18,7 +18,7 @@ def history_calibration() -> list[Row]:
     rows: list[Row] = [
         [
             "launches differ",
-            "stable series",
+            "series",
             "alarm in one check",
             f"in any of {checks} more",
             *(f"{percent:g}% slower: found within {count}" for count in _FOUND),

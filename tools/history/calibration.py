@@ -4,9 +4,10 @@ change, on simulated series of launches.
 
     tools/history/calibration.py [--series 1000] [--percent 10] [--out FILE.json]
 
-A series has 40 launches before the first check. Launches differ by what KINDS has. Stable series
-are checked after each of 30 more launches, as by cron every night; the others become slower by
---percent, and are checked after each of 5 more. An alarm is status 1, with the options as they are.
+There are --series stable and as many changed series of each kind; launches differ by what KINDS
+has. A series has 40 launches before the first check. Stable series are checked after each of 30
+more launches, as by cron every night; the others become slower by --percent, and are checked after
+each of 5 more. An alarm is status 1, with the options as they are.
 """
 
 from __future__ import annotations
@@ -114,10 +115,9 @@ def main() -> None:
     parser.add_argument("--percent", type=float, default=10)
     parser.add_argument("--out", type=Path, help="JSON file for the results")
     options = parser.parse_args()
-    each = options.series // len(KINDS)
     rows = {}
     for seed, (name, noise) in enumerate({**KINDS, **BEYOND}.items()):
-        counts = simulate(noise, each, options.percent, seed)
+        counts = simulate(noise, options.series, options.percent, seed)
         rows[name] = vars(counts)
         print(f"{name}: {rows[name]}", flush=True)
     if options.out:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
 import io
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from commlens.base import outputs
 from commlens.base.errors import CommlensError
@@ -44,13 +44,7 @@ def test_a_gauge_for_each_case(commlens: Commlens) -> None:
     assert text.count("# TYPE ") == 6 == text.count("# HELP ")
 
 
-@pytest.mark.skipif(
-    importlib.util.find_spec("prometheus_client") is None,
-    reason="there is no prometheus_client, whose parser this is for",
-)
 def test_the_parser_of_prometheus_reads_it(commlens: Commlens) -> None:
-    from prometheus_client.parser import text_string_to_metric_families
-
     odd = 'a "quoted" \\ name\nof two lines'
     stored(STORE, launches(3, name="odd"), machine=odd)
     families = {

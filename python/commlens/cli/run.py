@@ -108,7 +108,11 @@ A suite is a list of benchmarks with their options, and how they are launched:
     help="Add the records to the history too (`commlens history`), as a site's `keep: true` does.",
 )
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
-@click.option("--dry-run", is_flag=True, help="Print the command line and run nothing.")
+@click.option(
+    "--dry-run", is_flag=True,
+    help="Print the command line, and how long it would take by earlier records in --out; run"
+    " nothing.",
+)  # fmt: skip
 @click.option(
     "--no-probe",
     is_flag=True,

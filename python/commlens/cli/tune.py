@@ -114,7 +114,7 @@ def tune(
 
         made = plan.resumed(option.path(resume))
         if dry_run:
-            command.show_plan(made)
+            command.show_plan(made, budget)
             return
         session = Session(find_native(), _settings(made.launcher, out))
         sys.exit(command.tune(session, made, Path(resume), budget, launches))
@@ -141,7 +141,7 @@ def tune(
         option.path(space)  # as a word, or as the name of a file
     made = plan.planned(session, entry, launcher, spaces, by_size=by_size)
     if dry_run:
-        command.show_plan(made)
+        command.show_plan(made, budget)
         return
     folder = reserve(out, f"tune-{made.job.benchmark}")
     made.save(folder)

@@ -48,11 +48,23 @@ class CasesLeft:
 
 def launches_left(done: Sequence[Sequence[float]], left: Sequence[int]) -> str:
     """`, about 2 min left` or `, 2 min to 5 min left`: of jobs, each with the seconds of its
-    launches so far and the number of those that are left. A job without any is taken to be like the
-    others. Empty where nothing is known, or too little is left to wait for."""
+    launches so far and the number of those that are left. Empty where nothing is known, or too
+    little is left to wait for."""
+    ends = _ends(done, left)
+    return f", {_between(ends)} left" if ends and ends[1] >= _WORTH_S else ""
+
+
+def launches_take(done: Sequence[Sequence[float]], launches: Sequence[int]) -> str:
+    """`about 2 min` or `2 min to 5 min`: the same of all launches; empty where nothing is known."""
+    ends = _ends(done, launches)
+    return _between(ends) if ends else ""
+
+
+def _ends(done: Sequence[Sequence[float]], left: Sequence[int]) -> tuple[float, float] | None:
+    """Within which it lies; a job without a launch is taken to be like the others."""
     every = [seconds for of_job in done for seconds in of_job]
     if not every or not any(left):
-        return ""
+        return None
     spread = pstdev(every) if len(every) > 1 else 0.0
     total = variance = 0.0
     for of_job, count in zip(done, left):
@@ -60,10 +72,12 @@ def launches_left(done: Sequence[Sequence[float]], left: Sequence[int]) -> str:
         # Launches of a job differ less than jobs do.
         variance += count * (pstdev(of_job) if len(of_job) > 1 else 0 if of_job else spread) ** 2
     margin = 2 * math.sqrt(variance)
-    if total + margin < _WORTH_S:
-        return ""
-    low, high = rough_time(max(total - margin, total / 4)), rough_time(total + margin)
-    return f", about {high} left" if low == high else f", {low} to {high} left"
+    return max(total - margin, total / 4), total + margin
+
+
+def _between(ends: tuple[float, float]) -> str:
+    low, high = map(rough_time, ends)
+    return f"about {high}" if low == high else f"{low} to {high}"
 
 
 def rough_time(seconds: float) -> str:

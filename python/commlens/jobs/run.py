@@ -133,6 +133,7 @@ def run_into_file(
         planned = Path(given or out / f"{benchmark}-TIME.jsonl")
         for index, _ in _order(jobs):
             session.print_command(jobs[index], planned)
+        session.print_estimate(jobs)
         return None
     if given:
         record_file = RecordFile.of_user(Path(given), out)
@@ -172,6 +173,7 @@ def run_suite(session: Session, name: str, specs: Sequence[JobSpec]) -> Ran | No
     if is_dry:
         for index, launch in _order(jobs):
             session.print_command(jobs[index], path_of(index, launch))
+        session.print_estimate(jobs)
         return None
 
     def file_of(index: int, launch: int) -> RecordFile:

@@ -18,13 +18,14 @@ from commlens.base import outputs
 from commlens.base.errors import CommlensError, Status, say, worst
 from commlens.jobs import causes, launchers, probe, process
 from commlens.jobs.causes import EndedJob, Result, explain
+from commlens.jobs.estimate import estimate
 from commlens.jobs.messages import ErrorFilter, OutputFilter
 from commlens.jobs.native import Native
 from commlens.jobs.probe import GpuSupport, ProbeVerdict
 from commlens.jobs.progress import NewestRow
 from commlens.jobs.record_file import RecordFile
 from commlens.jobs.remaining import CasesLeft
-from commlens.jobs.spec import JobSpec, Options, resolve
+from commlens.jobs.spec import GPU_OFF, JobSpec, Options, resolve
 from commlens.jobs.watchdog import Watchdog, limit_of
 from commlens.knowledge.secrets import mask_variables, mask_words
 from commlens.machine import gpu_drivers
@@ -32,7 +33,6 @@ from commlens.machine.load import measure_load
 from commlens.machine.system import System
 from commlens.model.interference import why_disturbed
 
-_GPU_OFF = "gpu-aware-mpi-off"
 _WAITING_LINE_S = 5
 
 
@@ -81,6 +81,10 @@ class Session:
             self.launcher.check(job)
         self._most_ranks = max(job.ranks for job in jobs)
         return jobs
+
+    def print_estimate(self, jobs: Sequence[JobSpec]) -> None:
+        """Prints how long they would take."""
+        self.say(estimate(jobs, self.settings.out))
 
     def print_command(self, job: JobSpec, record_file: Path) -> None:
         """Prints what would be run, as a line for a shell, without secrets."""
@@ -189,7 +193,7 @@ class Session:
         if verdict.support is GpuSupport.BROKEN:
             return Result(Status.FAILED)
         if verdict.support is GpuSupport.UNSUPPORTED:
-            off = Options({_GPU_OFF: verdict.sentence})
+            off = Options({GPU_OFF: verdict.sentence})
             return replace(job, options=off.replaced_by(job.options))
         return job
 

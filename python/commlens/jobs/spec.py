@@ -24,6 +24,7 @@ MOST_RANKS = 1_000_000  # for more, launchers have no answer that helps
 MOST_LAUNCHES = 10_000
 FORMER_NAMES = {"launches": "starts"}  # still accepted on command lines and in suites
 PROBE = "probe"  # a command of the native program that is no benchmark
+GPU_OFF = "gpu-aware-mpi-off"  # its option for what the probe has found
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _OURS = (  # that the command, the native program and the profiler read

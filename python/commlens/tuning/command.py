@@ -11,6 +11,7 @@ from commlens.base.terminal import echo
 from commlens.base.text import plural, printable
 from commlens.compare import Verdict
 from commlens.jobs import process
+from commlens.jobs.remaining import rough_time
 from commlens.jobs.session import Session
 from commlens.knowledge.secrets import mask_variables
 from commlens.tuning import fix as fix
@@ -89,8 +90,8 @@ def _report(search: Search, finals: list[Final], folder: Path) -> None:
     say(f"{plural(len(bench.launches.done), 'launch')} in {folder}")
 
 
-def show_plan(plan: SearchPlan) -> None:
-    """What would be tried, and what not."""
+def show_plan(plan: SearchPlan, budget_s: float) -> None:
+    """What would be tried, and what not, and how long it would take."""
     echo(f"commlens run {plan.job}\n")
     for setting in plan.settings:
         choices = [{setting.name: value.name} for value in setting.values]
@@ -105,3 +106,4 @@ def show_plan(plan: SearchPlan) -> None:
     for name, why in plan.why_not.items():
         echo(f"  {name}: {why}")
     echo("\n" + "\n".join(plan.summary))
+    echo(f"it takes at most {rough_time(budget_s)}, the finals included (--budget)")

@@ -130,8 +130,10 @@ def test_an_option_that_the_benchmark_has_not_is_refused_at_once(commlens: Comml
 
 
 def test_a_dry_run_names_the_settings_that_apply(commlens: Commlens) -> None:
-    run = commlens("tune", "latency", "--dry-run", "--env", "OMPI_MCA_btl_vader_eager_limit=512")
+    words = ("--dry-run", "--env", "OMPI_MCA_btl_vader_eager_limit=512")
+    run = commlens("tune", "latency", *words)
     assert run.returncode == 0, run.stderr
+    assert run.stdout.endswith("\nit takes at most 10 min, the finals included (--budget)\n")
     assert "OMPI_MCA_btl_vader_eager_limit=1024: the environment has" in run.stdout
     assert "NCCL_PROTO: for transport ccl; here it is mpi" in run.stdout
     assert "values of" in run.stdout and "to try for mpi\n" in run.stdout

@@ -18,8 +18,9 @@ OF_PLUGINS = ("#SBATCH --uenv=", "#SBATCH --view=")  # CSCS' own options of sbat
 @pytest.mark.parametrize("name", SLURM)
 def test_sbatch_takes_the_script(name: str, cluster: Cluster) -> None:
     known = site.load(name)
+    account = "" if known.account == "none" else "CSC262"
     for nodes in (1, 2):
-        request = Request(nodes, 30, ["run", "latency"], known.account != "none" and "CSC262" or "")
+        request = Request(nodes, 30, ["run", "latency"], account)
         lines = render(known, request, "commlens").splitlines(keepends=True)
         Path("job.sh").write_text(
             "".join(line for line in lines if not line.startswith(OF_PLUGINS))

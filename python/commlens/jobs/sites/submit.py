@@ -177,6 +177,8 @@ def _how_it_ended(submitted: Submitted, state: State) -> str:
     last = seen if seen.name else state
     ends = {**submitted.scheduler.scriptless, **submitted.scheduler.ends}
     named = next((name for name in (last.reason, last.name) if name in ends), last.name)
+    if named not in ends and last.host == "" and last.reason:
+        return f"could not be started ({last.reason})"
     parts = [ends.get(named, "has left no exit status") + (f" ({named})" if named else "")]
     if submitted.log.exists():
         other = "" if named in ends else "is the disk full, or was it killed?"

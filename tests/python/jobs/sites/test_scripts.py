@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -73,12 +74,20 @@ def test_the_documentation_has_the_script_of_each_site() -> None:
         assert rendered(name) in blocks, f"tools/site_scripts.py writes {name}"
 
 
-def running(words: list[str]) -> subprocess.Popen[bytes]:
-    """A script of this machine, with the fakes."""
+def running(words: list[str], scheduler: str = "none") -> subprocess.Popen[bytes]:
+    """A script of this machine, with the fakes, in a process group of its own."""
     program = " ".join(command_line())
-    script = render(site.load(str(site_file("none"))), Request(1, 1, words), program)
+    script = render(site.load(str(site_file(scheduler))), Request(1, 1, words), program)
     Path("job.sh").write_text(script)
-    return subprocess.Popen(["bash", "job.sh"])
+    return subprocess.Popen(["bash", "job.sh"], start_new_session=True)
+
+
+def launched(words: list[str], scheduler: str = "none") -> subprocess.Popen[bytes]:
+    """The same, when the program has been launched."""
+    job = running(words, scheduler)
+    wait_for(lambda: any(Path("records").glob("*")) if Path("records").exists() else False)
+    time.sleep(1)
+    return job
 
 
 @pytest.mark.parametrize(("mode", "status"), [("ok", 0), ("die", 1)])
@@ -93,11 +102,20 @@ def test_the_exit_status_stands_in_a_file(
 
 def test_a_signal_reaches_commlens(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAKE_LAUNCHER", "sleeping")
-    job = running(["run", "allreduce"])
-    wait_for(lambda: any(Path("records").glob("*")) if Path("records").exists() else False)
-    time.sleep(1)
+    job = launched(["run", "allreduce"])
     job.send_signal(signal.SIGTERM)
     assert job.wait(60) == 128 + signal.SIGTERM
+    assert Path("status").read_text() == "143\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGALRM, signal.SIGHUP])
+def test_flux_ends_all_processes_of_a_script_alike(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_LAUNCHER", "sleeping")
+    job = launched(["run", "allreduce"], "flux")
+    os.killpg(job.pid, number)
+    assert job.wait(60) == 128 + signal.SIGTERM, "commlens has kept its records"
     assert Path("status").read_text() == "143\n"
 
 

@@ -20,7 +20,7 @@ from site_helpers import site_file
 SHIPPED = [
     *("aurora", "crusher", "daint", "delta", "frontier", "generic-flux", "generic-pbs"),
     *("generic-slurm", "juliet", "jupiter", "juwels-booster", "laptop", "leonardo", "lumi"),
-    *("perlmutter", "summit", "tuolumne", "vista"),
+    *("marenostrum5", "perlmutter", "summit", "tuolumne", "vista"),
 ]
 
 
@@ -75,6 +75,16 @@ def test_ranks_are_drawn_where_the_launcher_binds_them() -> None:
         assert known.node.domains
         for domain in known.node.domains:
             assert all(bound[rank] <= _cores(domain.cores) for rank in domain.ranks)
+
+
+def test_where_ranks_take_the_cores_in_order_they_are_drawn_so() -> None:
+    for name in ("daint", "delta"):
+        node = site.load(name).node
+        for domain in node.domains:
+            (rank,) = domain.ranks
+            bound = range(rank * node.cores_per_rank, (rank + 1) * node.cores_per_rank)
+            assert _cores(domain.cores) == {*bound}
+        assert sorted(gpu for one in node.domains for gpu in one.gpus) == [*range(node.gpus)]
 
 
 def _cores(text: str) -> set[int]:

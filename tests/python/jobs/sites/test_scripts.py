@@ -15,7 +15,7 @@ import pytest
 from commlens.jobs.sites import site
 from commlens.jobs.sites.script import Request, render
 from conftest import Commlens, command_line
-from run_helpers import cases, wait_for
+from run_helpers import cases, executable, wait_for
 from site_helpers import site_file
 
 WORDS = ["run", "gather-scatter", "bps5", "bp5"]
@@ -117,6 +117,23 @@ def test_flux_ends_all_processes_of_a_script_alike(
     os.killpg(job.pid, number)
     assert job.wait(60) == 128 + signal.SIGTERM, "commlens has kept its records"
     assert Path("status").read_text() == "143\n"
+
+
+def test_a_login_shell_of_pbs_has_the_path_of_the_submission(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    executable(tmp_path / "bin", "commlens", 'echo "$@" >words')
+    script = render(site.load(str(site_file("pbs"))), Request(1, 1, ["run", "latency"]), "commlens")
+    Path("job.sh").write_text(script)
+    environment = {
+        "PATH": "/usr/bin:/bin",
+        "PBS_O_PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin",
+        "PBS_O_WORKDIR": str(tmp_path),
+    }
+    subprocess.run(["bash", "job.sh"], env=environment, check=True)
+    assert (tmp_path / "words").read_text().startswith("run latency --out records")
+    assert (tmp_path / "status").read_text() == "0\n"
 
 
 def test_a_printed_script_is_the_same(commlens: Commlens) -> None:

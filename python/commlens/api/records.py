@@ -51,8 +51,8 @@ def refuse_published(paths: Iterable[Path]) -> None:
     for path in paths:
         if str(path) in knowledge.names("references") and not path.exists():
             raise CommlensError(
-                f"{path}: published results are no records: `commlens compare RECORDS {path}`"
-                " puts them beside yours"
+                f"{path}: published results are no records: `commlens compare RECORDS --reference"
+                f" {path}` puts them beside yours"
             )
 
 

@@ -35,13 +35,14 @@ or folders of them.
 Examples:
   commlens compare before.jsonl after.jsonl
   commlens compare results --by transport
-  commlens compare results dftfe-frontier
+  commlens compare results --reference dftfe-frontier
   commlens compare before after --fail-if-slower 5%
   commlens compare --run allreduce --a UCX_RNDV_THRESH=8192 --b UCX_RNDV_THRESH=inf
   commlens compare --run latency --a COMMLENS_BENCH=old/commlens-bench \\
                    --b COMMLENS_BENCH=new/commlens-bench --launches 10 -- --memory host
 
-AFTER may be the name of published results (`commlens list`): then there is a ratio and no verdict.
+--reference puts published results (`commlens list`) in the place of AFTER: then there is a ratio
+and no verdict. AFTER may be their name, too.
 
 --by takes transport, memory, host, ranks, a parameter of the benchmark, or an environment variable;
 the first value is the baseline.
@@ -57,6 +58,7 @@ none of the cases could be decided.
 @click.command(help=_HELP)
 @click.argument("words", metavar="[BEFORE AFTER | RECORDS... | OPTIONS]", nargs=-1)
 @click.option("--by", metavar="NAME", help="Compare groups of RECORDS with each other.")
+@click.option("--reference", metavar="NAME", help="Compare RECORDS with published results.")
 @click.option("--run", "benchmark", metavar="BENCHMARK", help="Measure first, interleaved.")
 @click.option("--a", multiple=True, metavar="NAME=VALUE", help="A setting of the baseline.")
 @click.option("--b", multiple=True, metavar="NAME=VALUE", help="A setting of the other side.")
@@ -85,6 +87,7 @@ def compare(
     /,
     words: tuple[str, ...],
     by: str | None,
+    reference: str | None,
     benchmark: str | None,
     a: tuple[str, ...],
     b: tuple[str, ...],
@@ -101,6 +104,13 @@ def compare(
         from commlens.render.plots import check_picture
 
         check_picture(picture, "--plot")
+    if reference is not None:
+        if by is not None or benchmark is not None or len(words) != 1:
+            raise CommlensError(
+                f"--reference {reference}: name the records that it is compared with, one file or"
+                " folder; leave out --by and --run"
+            )
+        words = (*words, reference)
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
@@ -116,7 +126,8 @@ def compare(
             )
         # What is no file may be the name of published results.
         may_be_name = by is None and len(words) == 2 and not os.path.lexists(option.path(words[1]))
-        if may_be_name and not words[1].endswith(".jsonl") and "/" not in words[1]:
+        may_be_name = may_be_name and not words[1].endswith(".jsonl") and "/" not in words[1]
+        if reference is not None or may_be_name:
             if fail_if_slower is not None or picture:
                 raise CommlensError(
                     f"{words[1]} has single values, of which no difference is significant:"

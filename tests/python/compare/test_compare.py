@@ -284,8 +284,10 @@ def test_published_figures_have_a_ratio_and_no_verdict(commlens: Commlens, tmp_p
         metric="time_us", median_us=35348.0,
     )  # fmt: skip
     file = write(tmp_path / "ours.jsonl", record)
-    words = ("compare", file, "dftfe-frontier", "--format")
+    words = ("compare", file, "--reference", "dftfe-frontier", "--format")
+    by_name = commlens("compare", file, "dftfe-frontier", "--format", "json")
     document = json.loads(commlens(*words, "json").stdout)
+    assert by_name.stdout == commlens(*words, "json").stdout
     assert document["cases"][0]["as_printed"] == "1.767420677000018259e+00"
     assert document["cases"][0]["ratio"] == pytest.approx(1, abs=0.001)
     assert "verdict" not in document["cases"][0]
@@ -293,6 +295,18 @@ def test_published_figures_have_a_ratio_and_no_verdict(commlens: Commlens, tmp_p
     for form in ("table", "markdown", "csv"):
         done = commlens(*words, form)
         assert (done.returncode, "slower" in done.stdout) == (0, False)
+
+
+@pytest.mark.parametrize("words", [(), ("a", "b"), ("a", "--by", "memory"), ("--run", "latency")])
+def test_published_figures_are_beside_one_set_of_records(
+    words: tuple[str, ...], commlens: Commlens
+) -> None:
+    run = commlens("compare", *words, "--reference", "dftfe-frontier")
+    assert (run.returncode, run.stderr) == (
+        2,
+        "commlens: --reference dftfe-frontier: name the records that it is compared with, one file"
+        " or folder; leave out --by and --run\n",
+    )
 
 
 def test_replays_say_what_the_run_would_save(commlens: Commlens, tmp_path: Path) -> None:

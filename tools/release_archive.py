@@ -25,6 +25,7 @@ except ImportError:  # before Python 3.11; mypy and pytest bring it
     import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[1]
+MANUAL = "docs/man"
 VENDORED = ("CLI", "fmt", "nlohmann")
 
 
@@ -68,10 +69,14 @@ def add_wheels(folder: Path, options: list[str]) -> None:
     run(*download, "--dest", folder / "wheels", *options, *requirements())
 
 
+def add_manual_pages(folder: Path) -> None:
+    run(sys.executable, ROOT / "tools" / "command_reference.py", "--man", folder / MANUAL)
+
+
 def add_documentation(folder: Path) -> None:
     run(sys.executable, ROOT / "tools" / "docs_site.py")
     shutil.copytree(ROOT / "build" / "site", folder / "docs" / "site")
-    run(sys.executable, ROOT / "tools" / "command_reference.py", "--man", folder / "docs" / "man")
+    add_manual_pages(folder)
 
 
 def main(options: list[str]) -> None:

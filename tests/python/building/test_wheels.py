@@ -66,6 +66,7 @@ def test_the_sources_have_what_a_build_takes(made: Path) -> None:
         names = {name.partition("/")[2] for name in sources.getnames()}
     assert {
         "CMakeLists.txt",
+        "docs/man/commlens-run.1",
         "pyproject.toml",
         "src/main.cpp",
         "python/commlens/cli/run.py",
@@ -93,6 +94,11 @@ def test_without_compiler_and_mpi(
 ) -> None:
     environment = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     assert says in output_of([str(commlens), *map(str, words)], tmp_path, environment)
+
+
+def test_manual_pages_are_installed_where_man_looks(commlens: Path) -> None:
+    pages = commlens.parents[1] / "share" / "man" / "man1"
+    assert (pages / "commlens.1").is_file() and (pages / "commlens-history-show.1").is_file()
 
 
 @pytest.mark.parametrize("words", [("build",), ("run", "latency")], ids=lambda words: words[0])

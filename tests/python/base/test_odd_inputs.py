@@ -116,7 +116,7 @@ def test_a_refusal_shows_the_value(words: str, commlens: Commlens) -> None:
 @pytest.mark.parametrize("command", ["show", "report"])
 def test_published_results_are_no_records(command: str, commlens: Commlens) -> None:
     run = commlens(command, "dftfe-summit", *(["--out", "a.html"] * (command == "report")))
-    assert run.returncode == 2 and "compare RECORDS dftfe-summit" in run.stderr
+    assert run.returncode == 2 and "compare RECORDS --reference dftfe-summit" in run.stderr
 
 
 def test_a_reference_needs_a_profile(commlens: Commlens) -> None:

@@ -204,6 +204,16 @@ def built_for(preload: Preload, family: str, shared: Path, compiler: str) -> Pat
     return built_once(shared / f"{preload.name}-{family.split()[0].lower()}", build) / preload.file
 
 
+def mpi_library(program: Path) -> str:
+    """The file of MPI's library that the program is linked to."""
+    linked = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+    return next(
+        line.split()[2]
+        for line in linked.splitlines()
+        if "libmpi.so" in line or "libmpich.so" in line
+    )
+
+
 def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
     """The folder, in which the first process that comes has built something."""
     folder.mkdir(exist_ok=True)

@@ -112,6 +112,18 @@ def peers_osu_collectives_two_cores() -> list[Row]:
 
 
 @table
+def peers_osu_without_barriers() -> list[Row]:
+    """Two ranks, beside OSU's programs as they are, and without their barriers."""
+    (head, *rows), (_, *without) = (
+        _osu_collectives(json_file(f"peers-osu-{name}.json"))
+        for name in ("barriers", "without-barriers")
+    )
+    ranges = [column.removeprefix("2 ranks, ") for column in head[1:]]
+    columns = [f"{side}, {sizes}" for side in ("OSU", "without barriers") for sizes in ranges]
+    return [["operation", *columns], *([*row, *other[1:]] for row, other in zip(rows, without))]
+
+
+@table
 def peers_osu_collectives_decided() -> list[Row]:
     """Cases that are decided as slower than OSU's."""
     rows: list[Row] = [["operation", "ranks", "size", "OSU, µs", "ratio (interval)"]]

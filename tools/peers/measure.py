@@ -3,11 +3,12 @@
 docs/gather-scatter-measured.md.
 
     tools/peers/measure.py OUT [--launches 15] [--only osu|osu-collectives|osu-device|gslib|nccl]
-                           [--benchmarks NAME...] [--env NAME=VALUE]
+                           [--benchmarks NAME...] [--ranks N...] [--env NAME=VALUE]
 
 Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
 `commlens compare --format json` says, each with its command line. Without --only osu and gslib;
-with --benchmarks only these; with --env both sides have this variable, and the command line too.
+with --benchmarks and --ranks only these; with --env both sides have this variable, and the command
+line too.
 
 osu, gslib: needs OSU_HOME and GSLIB_HOME (build-osu.sh, build-gslib.sh). About 10 minutes with
 7 launches.
@@ -189,6 +190,7 @@ def main() -> None:
     parser.add_argument("--launches", type=int, default=15)
     parser.add_argument("--only", choices=PEERS)
     parser.add_argument("--benchmarks", nargs="+", default=[])
+    parser.add_argument("--ranks", nargs="+", default=[])
     parser.add_argument("--env", action="append", default=[], metavar="NAME=VALUE")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -197,6 +199,8 @@ def main() -> None:
         path, documents = options.out / f"peers-{name}.json", []
         for run in PEERS[name]():
             if options.benchmarks and run[0] not in options.benchmarks:
+                continue
+            if options.ranks and run[run.index("--ranks") + 1] not in options.ranks:
                 continue
             document = compared(name, options.launches, options.env, run)
             if document is None:

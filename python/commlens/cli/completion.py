@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 
 from commlens.base.errors import CommlensError
 from commlens.base.terminal import echo
+from commlens.base.text import shown
 from commlens.cli.group import COMPLETES
 
 Completer = Callable[[click.Context, str], "list[CompletionItem]"]
@@ -33,7 +34,7 @@ def completion(shell: str) -> None:
     """
     found = get_completion_class(shell) if shell in _SHELLS else None
     if found is None:
-        raise CommlensError(f"SHELL {shell}: write bash, zsh or fish")
+        raise CommlensError(f"SHELL {shown(shell)}: write bash, zsh or fish")
     root = click.get_current_context().find_root()
     echo(found(root.command, {}, "commlens", COMPLETES).source().strip("\n"))
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from commlens.base.errors import CommlensError
 from commlens.cli import option
 
 
@@ -33,6 +34,8 @@ def replay(file: Path, words: tuple[str, ...]) -> None:
     """
     from commlens.cli.run import run
 
+    if str(file).startswith("-"):
+        raise CommlensError(f"{file}: name the trace first, as in: commlens replay FILE {file}")
     ranks = ranks_of(file)
     has_ranks = any(word.partition("=")[0] in ("--ranks", "-n") for word in words)
     more = [] if has_ranks or ranks is None else ["--ranks", str(ranks)]

@@ -108,6 +108,8 @@ def reroute(
         raise CommlensError(
             f"--functions {messages.pop()}: add --to staged, as NCCL is given collectives only"
         )
+    if verify and dry_run:
+        raise CommlensError("--verify: leave it out; with --dry-run there is nothing to compare")
     kind = outputs.Kind("a report of rerouting", rf"\A{HEADING}\n")
     if report is not None:
         outputs.check(report, kind, "--report")

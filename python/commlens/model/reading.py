@@ -38,6 +38,7 @@ _ALIKE = ("time", "benchmark", "transport", "memory", "harness", "validation")
 _ALIKE_MAPPINGS = ("parameters", "calls", "libraries", "selection")
 _PROFILE = re.compile(r'\s*\{\s*"profile"\s*:')
 _GZIP, _UTF_16 = b"\x1f\x8b", (b"\xff\xfe", b"\xfe\xff")
+_TRACE = b"commlens trace "
 
 Tell = Callable[[str], None]  # what is done now
 
@@ -289,6 +290,8 @@ def _refuse_other_formats(first: bytes) -> None:
     """Raises ValueError for what would be a problem in each of its lines."""
     if first.startswith(_GZIP):
         raise ValueError("compressed by gzip: unpack it first (gunzip)")
+    if first.startswith(_TRACE):
+        raise ValueError("a trace of calls: commlens trace info shows it")
     if first.startswith(_UTF_16):
         raise ValueError("text in UTF-16: records are UTF-8")
     if b"\0" in first:

@@ -16,9 +16,20 @@ from commlens.render.show import findings_block
 from conftest import Commlens
 from hostile import ESCAPES, files
 from record_helpers import parsed, write
-from rule_records import FAST, SLOW, below, both, failed, overlap, placement, sweep, with_samples
+from rule_records import (
+    FAST,
+    SLOW,
+    below,
+    both,
+    failed,
+    jump,
+    overlap,
+    placement,
+    sweep,
+    with_samples,
+)
 from run_helpers import cases
-from sample_records import make_record
+from sample_records import BUSY, make_record
 from show_helpers import shown
 
 EXAMPLES = int(os.environ.get("COMMLENS_EXAMPLES", "0"))
@@ -81,7 +92,11 @@ def threads(cores: list[str], **changes: Any) -> list[dict[str, Any]]:
     return [make_record(placement=placement(cores), environment=environment, **changes)]
 
 
-MAKERS = {"below": below, "overlap": overlap, "threads": threads}
+def busy(**changes: Any) -> list[dict[str, Any]]:
+    return [make_record(interference={**BUSY, **changes})]
+
+
+MAKERS = {"below": below, "busy": busy, "jump": jump, "overlap": overlap, "threads": threads}
 
 
 @pytest.mark.parametrize(("make", "how", "has", "lacks"), cases("fixes that can be done here"))

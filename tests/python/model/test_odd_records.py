@@ -95,6 +95,7 @@ def negative(value: float) -> dict[str, Any]:
         (b'{"a":' * 5000 + b"\n", ":1: not a record"),
         (b"\0\0\0\n", ": not text"),
         (gzip.compress(b"{}\n", mtime=0), ": compressed by gzip: unpack it first (gunzip)"),
+        (b"commlens trace 1\nH", ": a trace of calls: commlens trace info shows it"),
         ("{}\n".encode("utf-16"), ": text in UTF-16: records are UTF-8"),
         (b'{\n  "kind": "start"\n}\n', ": JSON over several lines: a record is one line"),
     ],

@@ -15,7 +15,7 @@ import pytest
 from commlens.jobs.preload.ranks import Left, jobs, losses, started
 from commlens.profile.jobs import profiles
 from commlens.profile.rank_files import RankFile, RankFunction
-from profile_helpers import TIME_LIMIT_S, Mpi, wait_until_stuck
+from profile_helpers import TIME_LIMIT_S, Mpi, mpi_library, wait_until_stuck
 
 
 def rank_file(rank: int, size: int, *, job: str = "", parent: int = 1, start: int = 0) -> RankFile:
@@ -140,12 +140,7 @@ def test_mpi_that_no_wrapper_sees_is_named(mpi: Mpi) -> None:
     run = mpi.profile(pmpi)
     assert (run.status, run.recorded) == (0, None)
     assert f"{pmpi} {said}" in run.error
-    library = next(
-        line.split()[2]
-        for line in subprocess.run(["ldd", pmpi], capture_output=True, text=True).stdout.split("\n")
-        if "libmpi.so" in line or "libmpich.so" in line
-    )
-    run = mpi.profile(mpi.compile("unseen.c", "-ldl", name="unseen"), library)
+    run = mpi.profile(mpi.compile("unseen.c", "-ldl", name="unseen"), mpi_library(pmpi))
     assert (run.status, run.recorded) == (0, None)
     assert said in run.error
 

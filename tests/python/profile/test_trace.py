@@ -320,6 +320,22 @@ def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
     assert refused.returncode == 2 and "not a trace" in refused.stderr
 
 
+@pytest.mark.parametrize("words", [("trace", "info"), ("replay",), ("tune", "--replay")])
+def test_a_file_that_cannot_be_read_is_named(commlens: Commlens, words: tuple[str, ...]) -> None:
+    for name, said in (
+        ("nothing", "nothing cannot be read: No such file or directory"),
+        (".", ". is a folder: name a trace"),
+    ):
+        refused = commlens(*words, name)
+        assert (refused.returncode, refused.stderr) == (2, f"commlens: {said}\n")
+
+
+def test_a_replay_names_its_trace_first(commlens: Commlens) -> None:
+    refused = commlens("replay", "--gaps", "none")
+    said = "commlens: --gaps: name the trace first, as in: commlens replay FILE --gaps\n"
+    assert (refused.returncode, refused.stderr) == (2, said)
+
+
 def test_an_export_for_simgrid(commlens: Commlens, tmp_path: Path) -> None:
     (tmp_path / "t.clt").write_bytes(container.written(small()))
     exported = commlens("trace", "export", tmp_path / "t.clt", "--tit", tmp_path / "sim")

@@ -155,6 +155,9 @@ def test_the_command(commlens: Commlens, tmp_path: Path) -> None:
     assert done.stdout == f"trace:    {tmp_path}/new/archive/traces.otf2\n", done
     again = commlens(*words)
     assert again.returncode == 2 and "it is there and not empty" in again.stderr
+    nowhere = commlens(*words[:-1], "/proc/archive")
+    said = "--otf2 /proc/archive: an archive cannot be written (No such file or directory)"
+    assert (nowhere.returncode, nowhere.stderr) == (2, f"commlens: {said}\n")
     none = commlens("trace", "export", tmp_path / "t.clt")
     assert none.returncode == 2 and "--otf2 FOLDER" in none.stderr
 

@@ -182,6 +182,7 @@ def test_a_program_without_mpi_runs(reroute: Rerouting) -> None:
         (("--min-bytes", "64Q"), "--min-bytes 64Q: write a number of bytes, as in 4096, 8K or 1G"),
         (("--to", "mpi"), "--to mpi: write ccl or staged"),
         (("--functions", "bcast,p2p"), "--functions p2p: add --to staged"),
+        (("--verify", "--dry-run"), "--verify: leave it out"),
     ],
 )
 def test_a_bad_option_is_named(reroute: Rerouting, options: tuple[str, str], said: str) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from profile_helpers import ROOT
+from profile_helpers import ROOT, mpi_library
 from reroute_library_helpers import Reroute
 
 NONBLOCKING = {"COMMLENS_REROUTE_FUNCTIONS": "allreduce,nonblocking"}
@@ -275,6 +276,24 @@ def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:
             calls["MPI_Iallreduce"]["rerouted_calls"]
             == {"rerouted.f90": 1, "rerouted08.f90": 3}[source]
         )
+
+
+def test_mpi4py_is_rerouted(reroute: Reroute) -> None:
+    """Its wheel opens the library of MPI at run time."""
+    pytest.importorskip("mpi4py")
+    libmpi = mpi_library(reroute.compile("scenarios.cpp"))
+    chosen = {"MPI4PY_MPIABI": reroute.mpi.name, "MPI4PY_LIBMPI": libmpi}
+    if reroute.mpi.name == "mpich":  # Debian's has another name than the one that the wheel needs
+        Path("libmpi.so.12").symlink_to(libmpi)
+        chosen["LD_LIBRARY_PATH"] = str(Path.cwd())
+    program = ROOT / "tests" / "reroute" / "rerouted.py"
+    run = reroute.run(sys.executable, program, reroute.fakes / "libcuda.so.1", **chosen)
+    assert (run.status, run.good) == (0, 3), run.error
+    for rank in run.ranks:
+        counters = {each["function"]: each for each in rank["functions"]}
+        assert {
+            name: (each["calls"], each["rerouted_calls"]) for name, each in counters.items()
+        } == {"MPI_Allreduce": (6, 4), "MPI_Allgather": (3, 2), "MPI_Bcast": (3, 2)}
 
 
 def test_a_program_that_does_not_finalize(reroute: Reroute) -> None:

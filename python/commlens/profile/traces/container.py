@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import struct
+import sys
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 from commlens.base.errors import CommlensError
+from commlens.base.inputs import open_input
 from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node, Rank, Trace
 
 MARK = b"commlens trace 1\n"
@@ -180,7 +182,8 @@ class _Reader:
 def read(path: Path) -> Trace:
     """The trace, as far as its blocks are whole: `header["cut"]` is true where the last one is not.
     Raises CommlensError for a file that is none, or that was changed."""
-    data = path.read_bytes()
+    with open_input(path, kind="a trace", most_bytes=sys.maxsize) as stream:
+        data = stream.read()
     if not data.startswith(MARK):
         raise CommlensError(f"{path}: not a trace (commlens profile --trace FILE makes one)")
     trace, at = Trace(), len(MARK)

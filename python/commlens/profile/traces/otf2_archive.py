@@ -23,10 +23,10 @@ def export(trace: Trace, folder: Path) -> Path:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CommlensError(f"--otf2 {folder}: it is there and not empty; name a new folder")
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         with otf2.writer.open(str(folder), timer_resolution=_NS_PER_S) as archive:
             _Archive(otf2, archive, trace).write(walked)
-    except (OSError, otf2.error.TraceWriterError) as error:
+    except (OSError, otf2.error.TraceWriterError, importlib.import_module("_otf2").Error) as error:
         raise CommlensError(
             f"--otf2 {folder}: an archive cannot be written ({reason(error)})"
         ) from None

@@ -34,7 +34,8 @@ def estimate(jobs: Sequence[JobSpec], folder: Path) -> str:
 
 def _earlier(folder: Path) -> dict[_Key, list[float]]:
     """The seconds of each whole launch in the newest files, by its command."""
-    files = sorted(folder.rglob("*.jsonl"), key=lambda file: file.stat().st_mtime)[-_NEWEST:]
+    files = [file for file in folder.rglob("*.jsonl") if file.is_file()]
+    files = sorted(files, key=lambda file: file.stat().st_mtime)[-_NEWEST:]
     found: dict[_Key, list[float]] = {}
     for file in files:
         with suppress(CommlensError, ValueError):  # a file that cannot be read, a time that is none

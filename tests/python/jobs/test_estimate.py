@@ -49,6 +49,7 @@ def test_launches_of_other_commands_and_those_that_ended_early_are_not_taken() -
     kept(10, "--batches", "5")
     kept(11, expected=3)
     Path("results/torn.jsonl").write_text("torn")
+    Path("results/gone.jsonl").symlink_to("nowhere")
     assert estimate([LATENCY], Path("results")) == UNKNOWN
 
 

@@ -228,10 +228,12 @@ void Trace::write_held() {
   header_->changing = 1;
   if (!has_room || !fold_.append(event, held_.times)) ++header_->dropped;
   header_->changing = 0;
-  if (++header_->calls % 1024 == 0) {  // for a process that is killed
+  ++header_->calls;
+  if (header_->calls % 1024 == 0) {  // for a process that is killed
     header_->ticks = profile.clock.ticks() - started_;
     header_->nanoseconds_per_tick = profile.clock.nanoseconds_per_tick();
   }
+  if (header_->calls % calls_in_memory == 0) madvise(header_, Layout{}.end, MADV_DONTNEED);
 }
 
 std::int64_t Trace::number_of(MPI_Comm communicator) {

@@ -216,6 +216,40 @@ def test_ranks_that_are_killed_leave_their_traces(mpi: Mpi, tmp_path: Path) -> N
         assert calls_of(trace, rank)["MPI_Bcast"] == 100
 
 
+UNFOLDED = """
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+static char data[16];
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  unsigned state = 1;
+  for (int step = 0; step < 600000; ++step) {
+    state = state * 1664525u + 1013904223u;
+    MPI_Bcast(data, state >> 28, MPI_CHAR, 0, MPI_COMM_SELF);
+  }
+  char line[256];
+  FILE* status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status)) {
+    if (strncmp(line, "VmHWM:", 6) == 0) fputs(line, stdout);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def test_calls_that_do_not_fold_take_little_memory(mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "unfolded.c").write_text(UNFOLDED)
+    program = mpi.compile(str(tmp_path / "unfolded.c"))
+    peaks = []
+    for options in ((), ("--trace", "t.clt")):
+        run = mpi.profile(program, ranks=1, options=options)
+        assert run.status == 0, run.error
+        peaks.append(int(re.findall(r"VmHWM:\s+(\d+) kB", run.output)[0]) / 1024)
+    assert Path("t.clt").stat().st_size > 1_000_000, "nothing repeats"
+    assert peaks[1] - peaks[0] < 32, "MiB; the file itself is larger"
+
+
 def test_a_trace_that_cannot_be_written_loses_no_record(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"), options=("--trace", "/dev/full"))
     assert run.status == 1

@@ -140,5 +140,31 @@ TEST_F(Replay, RefusesWhatItCannotReplay) {
             std::string::npos);
 }
 
+/// Of three ranks that do the same, in a ring.
+TEST_F(Replay, OfAUniformTraceOnOtherNumbersOfRanks) {
+  TraceWriter ring(3);
+  ring.least_ranks = 3;
+  const std::int64_t real = ring.type("MPI_DOUBLE", 8);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    ring.rank(rank);
+    ring.loop(5, [&] {
+      ring.call("MPI_Sendrecv bnTdtbnTdtc", {0, 9, real, 1, 4, 0, 9, real, 2, 4, 0});
+      ring.call("MPI_Barrier c", {0});
+    });
+  }
+  std::swap(trace_, ring);
+  if (ranks_ < 3) {
+    const std::string problem = problem_of<UsageError>([&] { replayed(); });
+    EXPECT_NE(problem.find("it is a trace of 3 ranks; start 3 or more, not "), std::string::npos) << problem;
+    return;
+  }
+  const Outcome outcome = replayed();
+  EXPECT_EQ(outcome.exit, Exit::ok) << outcome.reason();
+  EXPECT_EQ(outcome.fact("calls"), static_cast<double>(ranks_ * 10));
+  EXPECT_EQ(outcome.fact("unchecked_calls"), 0);
+  const std::string report = outcome.record.value("report", Json()).dump();
+  EXPECT_EQ(report.find("the program had 3 ranks") != std::string::npos, ranks_ != 3) << report;
+}
+
 }  // namespace
 }  // namespace commlens::replay

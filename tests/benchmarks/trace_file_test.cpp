@@ -1,5 +1,6 @@
 // Reading traces: whole ones, cut ones, and damaged ones, of which nothing worse than a sentence may come.
 #include <gtest/gtest.h>
+#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,6 +44,7 @@ std::string sample() {
     trace.call("MPI_Neighbor_alltoall bnTbnTc", {0, 5, real, 0, 5, real, 3});
     trace.call("MPI_Alltoallv baaTbaaTc", {0, trace.array({5, 6}), trace.array({0, 5}), real, 0, trace.array({5, 6}),
                                            trace.array({0, 5}), real, 2});
+    trace.call("MPI_Sendrecv bnTdtbnTdtc", {0, 1, real, 1, 5, 0, 1, real, 1, 5, 0});
     trace.call("MPI_Allreduce bbnToc", {1, 0, 10, real, sum, 0});
     trace.call("MPI_Put", {});
     trace.call("MPI_Comm_free F", {3});
@@ -78,14 +80,47 @@ TEST(TraceFile, IsRead) {
   std::size_t executions = 0;
   const auto* const first = body.nodes.data();
   for_each_execution(first, first + body.nodes.size(), [&](const Node&) { ++executions; });
-  EXPECT_EQ(executions, 1000 * 6 + 8);
+  EXPECT_EQ(executions, 1000 * 6 + 9);
 }
 
 TEST(TraceFile, TellsWhatIsNotReplayed) {
   const Recorded sums = recorded(parse_trace(sample(), "a.clt"));
   EXPECT_EQ(sums.not_replayed, "MPI_Put");
   EXPECT_DOUBLE_EQ(sums.not_replayed_s, 2e-6);
-  EXPECT_DOUBLE_EQ(sums.calls, 2 * (1000 * 24 + 8));
+  EXPECT_DOUBLE_EQ(sums.calls, 2 * (1000 * 24 + 9));
+}
+
+/// Of five ranks in a ring, with one body.
+std::string ring(std::int64_t communicator = 0) {
+  TraceWriter trace(5);
+  trace.least_ranks = 3;
+  const auto real = trace.type("MPI_DOUBLE", 8);
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    trace.rank(rank);
+    trace.call("MPI_Sendrecv bnTdtbnTdtc", {0, 1, real, 1, 0, 0, 1, real, 4, 0, communicator});
+    trace.call("MPI_Send bnTdtc", {0, 1, real, -1, 0, 0});
+  }
+  return trace.content();
+}
+
+TEST(TraceFile, DistancesAreFromTheOwnRank) {
+  Trace trace = parse_trace(ring(), "a.clt");
+  const auto expect_ring = [&](std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      Program program(trace, rank);
+      const auto& calls = program.calls();
+      EXPECT_EQ(calls.at(0)->dest, (rank + 1) % ranks);
+      EXPECT_EQ(calls.at(0)->source, (rank + ranks - 1) % ranks);
+      EXPECT_EQ(calls.at(1)->dest, MPI_PROC_NULL);
+    }
+  };
+  expect_ring(5);
+  for (const std::size_t ranks : {3, 4, 7, 12}) {
+    trace.spread(ranks);
+    expect_ring(ranks);
+    EXPECT_EQ(recorded(trace).call_s_of_rank.size(), ranks);
+  }
+  EXPECT_NE(problem_of(ring(1)).find("it has distances in a part of the ranks"), std::string::npos);
 }
 
 TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {

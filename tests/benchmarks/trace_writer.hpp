@@ -45,6 +45,7 @@ class TraceWriter {
   }
 
   bool is_complete = true;
+  std::size_t least_ranks = 0;  ///< not 0: in the header
   std::uint64_t call_ns = 1000;
   std::uint64_t gap_ns = 0;
 
@@ -52,6 +53,7 @@ class TraceWriter {
     std::string content = "commlens trace 1\n";
     content += block('H', text("{\"ranks\":" + std::to_string(bodies_.size()) +
                                ",\"mpi\":\"\",\"seconds\":1.5,\"complete\":" + (is_complete ? "true" : "false") +
+                               (least_ranks > 0 ? ",\"least_ranks\":" + std::to_string(least_ranks) : "") +
                                ",\"events\":[],\"dropped\":[],\"unit_ns\":1}"));
     const auto add = [&](char kind, const std::vector<std::string>& items) { content += block(kind, list(items)); };
     add('F', functions_);
@@ -59,13 +61,16 @@ class TraceWriter {
     add('T', types_);
     add('A', arrays_);
     add('E', events_);
-    for (const Sequence& body : bodies_) content += block('B', nodes(body));
+    std::vector<std::string> bodies;
+    std::string ranks;
     for (std::size_t rank = 0; rank < bodies_.size(); ++rank) {
       std::string times;
       add_times(bodies_[rank], 1, times);
-      content += block('R', number(rank) + number(rank) + times);
+      const auto body = static_cast<std::uint64_t>(number_of(bodies, nodes(bodies_[rank])));
+      ranks += block('R', number(rank) + number(body) + times);
     }
-    return content;
+    for (const std::string& body : bodies) content += block('B', body);
+    return content + ranks;
   }
 
   static std::string block(char kind, const std::string& content) {

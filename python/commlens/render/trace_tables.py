@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commlens.base.text import format_bytes, format_count, plural
+from commlens.profile.traces.relative import least_ranks, relative
 from commlens.profile.traces.summary import FunctionSummary, Summary, problems
 from commlens.profile.traces.trace import Trace
 from commlens.render.table import Column, Lines, Table, Thing
@@ -40,6 +41,8 @@ def _head(trace: Trace, summary: Summary, file: Path) -> Iterator[str]:
         f"# seconds of all ranks: {summary.seconds:.3f} in these calls, {summary.gap_seconds:.3f} "
         f"between them, of which {summary.cpu_seconds:.3f} of CPU time"
     )
+    if least := least_ranks(relative(trace)):
+        yield f"# uniform: it can be replayed on any number of ranks from {least} on"
     if summary.opaque_share:
         yield f"# {summary.opaque_share:.1%} of the time in MPI was in calls that are not replayed"
     yield from (f"# {line}" for line in problems(trace))

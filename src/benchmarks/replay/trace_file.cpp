@@ -201,7 +201,9 @@ class TraceReader {
       throw Damage("the header has no number of ranks");
     }
     if (ranks->get<std::uint64_t>() > trace_.content.size()) throw Damage("the file is too short for so many ranks");
-    trace_.ranks = ranks->get<std::size_t>();
+    trace_.ranks = trace_.recorded_ranks = ranks->get<std::size_t>();
+    const auto least = json->find("least_ranks");
+    if (least != json->end() && least->is_number_unsigned()) trace_.least_ranks = least->get<std::size_t>();
     if (const auto seconds = json->find("seconds"); seconds != json->end() && seconds->is_number()) {
       trace_.seconds = seconds->get<double>();
     }
@@ -327,6 +329,12 @@ std::uint32_t crc32(std::string_view bytes, std::uint32_t before) {
 }
 
 Trace parse_trace(std::string content, const std::string& file) { return TraceReader(std::move(content), file).read(); }
+
+void Trace::spread(std::size_t over) {
+  ranks = over;
+  of_rank.resize(recorded_ranks);
+  for (std::size_t rank = recorded_ranks; rank < over; ++rank) of_rank.push_back(of_rank[rank % recorded_ranks]);
+}
 
 std::vector<LeafTimes> Trace::times(std::size_t rank) const {
   Reader reader(std::string_view(content).substr(of_rank[rank].times_begin));

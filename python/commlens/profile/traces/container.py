@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from commlens.base.errors import CommlensError
+from commlens.profile.traces.relative import absolute, least_ranks, relative
 from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node, Rank, Trace
 
 MARK = b"commlens trace 1\n"
@@ -51,7 +52,10 @@ class _Writer:
 
 def written(trace: Trace) -> bytes:
     """The content of the file."""
-    parts = [MARK, _block("H", lambda out: out.text(json.dumps(trace.header)))]
+    trace = relative(trace)
+    least = least_ranks(trace)
+    header = {**trace.header, **({"least_ranks": least} if least else {})}
+    parts = [MARK, _block("H", lambda out: out.text(json.dumps(header)))]
     parts += _lists("F", trace.functions, _Writer.text)
     parts += _lists("O", trace.operations, _Writer.text)
     parts += _lists("T", trace.types, _write_type)
@@ -196,6 +200,7 @@ def read(path: Path) -> Trace:
             _take(trace, chr(code), _Reader(content))
             at = begin + length
         _check(trace)
+        trace = absolute(trace)
     except (ValueError, UnicodeDecodeError) as error:
         raise CommlensError(f"{path}: not a whole trace: {error}") from None
     if at != len(data):

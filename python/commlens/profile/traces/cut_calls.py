@@ -10,10 +10,9 @@ from commlens.profile.traces.calls import Call, share
 from commlens.profile.traces.choice import Choice, Window
 from commlens.profile.traces.communicators import Communicator
 from commlens.profile.traces.fold import Folding
-from commlens.profile.traces.merge import Once
 from commlens.profile.traces.operations import CallUse, Pending, Transfer
 from commlens.profile.traces.raw import RankTrace
-from commlens.profile.traces.trace import CallTimes, Event, Node, Trace
+from commlens.profile.traces.trace import CallTimes, Event, Node, Once, Trace
 
 
 class _Numbers:

@@ -119,6 +119,32 @@ TEST_F(Replay, WaitsBetweenCallsAsTheProgramDid) {
   EXPECT_EQ(replayed(" --gaps none").exit, Exit::ok);
 }
 
+/// The ranks are slow in turns, and each waits for the other ones: by the means it would be slow for 20 ms alone.
+TEST_F(Replay, WaitsBeforeEachCallAsLongAsTheProgramDid) {
+  constexpr std::size_t iterations = 20;
+  each_rank([&](std::int64_t rank, std::int64_t ranks) {
+    trace_.loop(iterations, [&] { call("MPI_Barrier c", {0}); });
+    trace_.exact_gaps_ns.emplace_back();
+    for (std::size_t i = 0; i < iterations; ++i) {
+      const bool is_slow = i % static_cast<std::size_t>(ranks) == static_cast<std::size_t>(rank);
+      trace_.exact_gaps_ns.back().push_back(is_slow ? 2'000'000 : 0);
+    }
+  });
+  const Outcome outcome = replayed(" --gaps wall");
+  ASSERT_EQ(outcome.exit, Exit::ok) << outcome.reason();
+  EXPECT_GE(outcome.record.at("statistics").at("time_s").at("median").get<double>(), 0.039);
+}
+
+/// Those that the trace has not are the mean of their place.
+TEST_F(Replay, WaitsForMeansWhereExactTimesEnd) {
+  each_rank([&](std::int64_t, std::int64_t) {
+    trace_.loop(10, [&] { call("MPI_Barrier c", {0}); });
+    trace_.exact_gaps_ns.push_back({0, 0});
+  });
+  trace_.gap_ns = 2'000'000;
+  EXPECT_GE(replayed(" --gaps wall").record.at("statistics").at("time_s").at("median").get<double>(), 0.016);
+}
+
 TEST_F(Replay, RefusesWhatItCannotReplay) {
   const auto problem = [&](const std::string& options = "") {
     return problem_of<UsageError>([&] { replayed(options); });

@@ -50,6 +50,7 @@ std::string sample() {
     trace.call("MPI_Comm_free F", {3});
     trace.call("MPI_Comm_create cgC", {0, trace.array({0, 1}), 3});
   }
+  trace.exact_gaps_ns = {{5, 300, 70'000}, {}};
   return trace.content();
 }
 
@@ -80,6 +81,9 @@ TEST(TraceFile, IsRead) {
   std::size_t executions = 0;
   const auto* const first = body.nodes.data();
   for_each_execution(first, first + body.nodes.size(), [&](const Node&) { ++executions; });
+  EXPECT_EQ(trace.exact_gaps(0).size(), 3);
+  EXPECT_EQ(trace.exact_gaps(0).at(2).gap_cpu_ns, 70'000);
+  EXPECT_TRUE(trace.exact_gaps(1).empty());
   EXPECT_EQ(executions, 1000 * 6 + 9);
 }
 
@@ -101,6 +105,19 @@ std::string ring(std::int64_t communicator = 0) {
     trace.call("MPI_Send bnTdtc", {0, 1, real, -1, 0, 0});
   }
   return trace.content();
+}
+
+/// A file that is cut there has the means of what is missing.
+TEST(TraceFile, ExactTimesAreReadUpToTheLastWholeBlock) {
+  TraceWriter writer(1);
+  writer.rank(0);
+  writer.loop(3, [&] { writer.call("MPI_Barrier c", {0}); });
+  writer.exact_gaps_ns = {{1, 2, 3}};
+  const std::string whole = writer.content();
+  EXPECT_EQ(parse_trace(whole, "a.clt").exact_gaps(0).size(), 3);
+  const Trace cut = parse_trace(whole.substr(0, whole.size() - 1), "a.clt");
+  EXPECT_TRUE(cut.cut);
+  EXPECT_TRUE(cut.exact_gaps(0).empty());
 }
 
 TEST(TraceFile, DistancesAreFromTheOwnRank) {

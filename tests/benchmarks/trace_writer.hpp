@@ -48,6 +48,7 @@ class TraceWriter {
   std::size_t least_ranks = 0;  ///< not 0: in the header
   std::uint64_t call_ns = 1000;
   std::uint64_t gap_ns = 0;
+  std::vector<std::vector<std::uint64_t>> exact_gaps_ns;  ///< by rank: of each execution from the first on
 
   [[nodiscard]] std::string content() const {
     std::string content = "commlens trace 1\n";
@@ -68,6 +69,10 @@ class TraceWriter {
       add_times(bodies_[rank], 1, times);
       const auto body = static_cast<std::uint64_t>(number_of(bodies, nodes(bodies_[rank])));
       ranks += block('R', number(rank) + number(body) + times);
+      if (exact_gaps_ns.empty() || exact_gaps_ns[rank].empty()) continue;
+      std::string exact = number(rank) + number(exact_gaps_ns[rank].size());
+      for (const std::uint64_t gap : exact_gaps_ns[rank]) exact += number(gap) + signed_number(0) + number(call_ns);
+      ranks += block('X', exact);
     }
     for (const std::string& body : bodies) content += block('B', body);
     return content + ranks;

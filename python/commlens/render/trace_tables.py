@@ -41,6 +41,8 @@ def _head(trace: Trace, summary: Summary, file: Path) -> Iterator[str]:
         f"# seconds of all ranks: {summary.seconds:.3f} in these calls, {summary.gap_seconds:.3f} "
         f"between them, of which {summary.cpu_seconds:.3f} of CPU time"
     )
+    if exact := sum(len(rank.exact) for rank in trace.ranks):
+        yield f"# the times of each of {format_count(exact)} executions, beside those of the places"
     if least := least_ranks(relative(trace)):
         yield f"# uniform: it can be replayed on any number of ranks from {least} on"
     if summary.opaque_share:

@@ -59,9 +59,16 @@ struct LeafTimes {
   std::uint64_t calls = 0;  ///< that the executions stand for
 };
 
+/// Of one execution.
+struct ExactGap {
+  std::uint64_t gap_ns = 0;
+  std::uint64_t gap_cpu_ns = 0;
+};
+
 struct TraceRank {
   std::size_t body = 0;
-  std::size_t times_begin = 0;  ///< where its times are in the file
+  std::size_t times_begin = 0;                 ///< where its times are in the file
+  std::vector<std::size_t> exact_begins = {};  ///< the same of lists of the times of each execution
 };
 
 struct Trace {
@@ -89,6 +96,8 @@ struct Trace {
   void spread(std::size_t over);
   /// One for each leaf of the rank's body.
   [[nodiscard]] std::vector<LeafTimes> times(std::size_t rank) const;
+  /// One for each execution of the rank, from the first on, as many as the trace has.
+  [[nodiscard]] std::vector<ExactGap> exact_gaps(std::size_t rank) const;
 };
 
 constexpr std::size_t deepest_loop = 64;

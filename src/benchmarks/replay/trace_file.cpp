@@ -109,6 +109,14 @@ LeafTimes read_times(Reader& reader, std::uint64_t count) {
   return times;
 }
 
+void read_exact(Reader& reader, std::vector<ExactGap>& gaps) {
+  for (std::size_t left = reader.length(); left > 0; --left) {
+    const std::uint64_t gap = reader.number();
+    gaps.push_back({.gap_ns = gap, .gap_cpu_ns = gap - static_cast<std::uint64_t>(reader.signed_number())});
+    reader.number();  // of the call
+  }
+}
+
 class TraceReader {
  public:
   TraceReader(std::string content, const std::string& file) {
@@ -185,6 +193,9 @@ class TraceReader {
         break;
       case 'R':
         read_rank(reader);
+        break;
+      case 'X':
+        read_exact_times(reader);
         break;
       default:
         throw Damage("there are no blocks of its type in version 1");
@@ -303,6 +314,14 @@ class TraceReader {
     trace_.of_rank[rank] = entry;
   }
 
+  void read_exact_times(Reader& reader) {
+    const std::size_t rank = reader.index(trace_.of_rank.size(), "rank");
+    if (trace_.of_rank[rank].body == none) throw Damage(fmt::format("rank {} has no trace before", rank));
+    trace_.of_rank[rank].exact_begins.push_back(begin_ + reader.position());
+    std::vector<ExactGap> gaps;
+    read_exact(reader, gaps);
+  }
+
   void require_all_ranks() const {
     const char* why = trace_.cut ? " (the file ends within a block: it was cut)" : "";
     if (!has_header_) fail(fmt::format("it has no header{}", why));
@@ -341,6 +360,15 @@ std::vector<LeafTimes> Trace::times(std::size_t rank) const {
   std::vector<LeafTimes> times;
   for (const std::uint64_t count : body(rank).executions) times.push_back(read_times(reader, count));
   return times;
+}
+
+std::vector<ExactGap> Trace::exact_gaps(std::size_t rank) const {
+  std::vector<ExactGap> gaps;
+  for (const std::size_t begin : of_rank[rank].exact_begins) {
+    Reader reader(std::string_view(content).substr(begin));
+    read_exact(reader, gaps);
+  }
+  return gaps;
 }
 
 }  // namespace commlens::replay

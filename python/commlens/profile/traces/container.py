@@ -11,7 +11,16 @@ from typing import Any, TypeVar
 
 from commlens.base.errors import CommlensError
 from commlens.profile.traces.relative import absolute, least_ranks, relative
-from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node, Rank, Trace
+from commlens.profile.traces.trace import (
+    CallTimes,
+    Datatype,
+    Event,
+    ExactTimes,
+    Loop,
+    Node,
+    Rank,
+    Trace,
+)
 
 MARK = b"commlens trace 1\n"
 _HEAD = struct.Struct("<BII")
@@ -62,7 +71,10 @@ def written(trace: Trace) -> bytes:
     parts += _lists("A", trace.arrays, _write_array)
     parts += _lists("E", trace.events, _write_event)
     parts += [_block("B", lambda out, body=body: out.nodes(body)) for body in trace.bodies]
-    parts += [_block("R", lambda out, rank=rank: _write_rank(out, rank)) for rank in trace.ranks]
+    for rank in trace.ranks:
+        parts.append(_block("R", lambda out, rank=rank: _write_rank(out, rank)))
+        for begin in range(0, len(rank.exact), _ITEMS):
+            parts.append(_block("X", lambda out, rank=rank, at=begin: _write_exact(out, rank, at)))
     return b"".join(parts)
 
 
@@ -123,6 +135,16 @@ def _write_rank(out: _Writer, rank: Rank) -> None:
         if times.calls > 1:
             out.number(times.longest_gap)
             out.number(times.longest_call)
+
+
+def _write_exact(out: _Writer, rank: Rank, begin: int) -> None:
+    part = rank.exact[begin : begin + _ITEMS]
+    out.number(rank.rank)
+    out.number(len(part))
+    for gap, cpu, call in part:
+        out.number(gap)
+        out.signed(gap - cpu)
+        out.number(call)
 
 
 class _Reader:
@@ -228,6 +250,11 @@ def _take(trace: Trace, letter: str, content: _Reader) -> None:
         trace.bodies.append(content.nodes())
     elif letter == "R":
         trace.ranks.append(_read_rank(content, trace))
+    elif letter == "X":
+        number = content.number()
+        if not trace.ranks or trace.ranks[-1].rank != number:
+            raise ValueError(f"times of rank {number} without its trace")
+        trace.ranks[-1].exact.extend(content.listed(_read_exact))
     else:
         raise ValueError(f"a block of type {letter!r}")
     content.end()
@@ -260,6 +287,11 @@ def _read_times(content: _Reader, count: int) -> CallTimes:
     call = content.number()
     longest = (content.number(), content.number()) if calls > 1 else (gap, call)
     return CallTimes(count, gap, cpu, call, *longest, calls)
+
+
+def _read_exact(content: _Reader) -> ExactTimes:
+    gap = content.number()
+    return ExactTimes(gap, gap - content.signed(), content.number())
 
 
 def _check(trace: Trace) -> None:

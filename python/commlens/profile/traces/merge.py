@@ -16,7 +16,7 @@ def merged(ranks: Sequence[RankTrace], mpi: str) -> Trace:
     lists = _Lists()
     for own in ordered:
         body = lists.bodies.number(renumbered(own.body, _Renumbered(own, lists).events))
-        trace.ranks.append(Rank(own.rank, body, own.times))
+        trace.ranks.append(Rank(own.rank, body, own.times, own.exact))
     trace.functions, trace.types = lists.functions.items, lists.types.items
     trace.arrays, trace.events, trace.bodies = (
         lists.arrays.items, lists.events.items, lists.bodies.items,

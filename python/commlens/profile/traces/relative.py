@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
-from commlens.profile.traces.trace import Event, Node, Once, Rank, Trace, leaves, renumbered
+from commlens.profile.traces.trace import Event, Node, Once, Trace, leaves, renumbered
 
 _MADE_ON_ALL = ("MPI_Comm_dup", "MPI_Comm_idup", "MPI_Comm_split")  # with any number of ranks
 
@@ -125,7 +125,7 @@ def _rewritten(trace: Trace, rewrite: Callable[[int, int], tuple[str, tuple[int,
         for number in dict.fromkeys(leaves(body)):
             function, fields = rewrite(rank.rank, number)
             numbers[number] = events.number(Event(functions.number(function), fields))
-        ranks.append(Rank(rank.rank, bodies.number(renumbered(body, numbers)), rank.times))
+        ranks.append(replace(rank, body=bodies.number(renumbered(body, numbers))))
     return replace(
         trace, functions=functions.items, events=events.items, bodies=bodies.items, ranks=ranks
     )

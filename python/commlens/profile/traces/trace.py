@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar, Union
+from typing import Generic, NamedTuple, TypeVar, Union
 
 Item = TypeVar("Item", bound=Hashable)
 
@@ -52,6 +52,14 @@ class CallTimes:
     calls: int  # more than `count` for tests without result that follow each other
 
 
+class ExactTimes(NamedTuple):
+    """Of one execution of a place; in ns."""
+
+    gap: int
+    cpu: int
+    call: int
+
+
 @dataclass(frozen=True)
 class Rank:
     """What a rank has done, and when."""
@@ -59,6 +67,7 @@ class Rank:
     rank: int
     body: int  # the number of its body
     times: list[CallTimes]  # of the leaves of the body, in their order
+    exact: list[ExactTimes] = field(default_factory=list)  # of what is executed first
 
 
 @dataclass

@@ -327,8 +327,9 @@ def test_a_changed_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_refers_to_nothing_is_refused(
-    change: dict[str, list[object]], said: str, tmp_path: Path
+    change: dict[str, list[object]], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(container, "relative", lambda trace: trace)  # which follows each reference
     trace = sample()
     for name, value in change.items():
         setattr(trace, name, value)
@@ -343,6 +344,7 @@ def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
     info = commlens("trace", "info", file)
     assert info.returncode == 0 and "22 calls at 6 places" in info.stdout, info
     assert "7 messages between two ranks, 280 B" in info.stdout
+    assert "communicators made" not in info.stdout
     checked = commlens("trace", "check", file)
     assert (checked.returncode, checked.stdout) == (0, f"{file}: whole\n")
     file.write_bytes(file.read_bytes()[:-1])
@@ -352,6 +354,14 @@ def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
     file.write_text("nothing of the kind")
     refused = commlens("trace", "info", file)
     assert refused.returncode == 2 and "not a trace" in refused.stderr
+
+
+def test_info_counts_communicators(commlens: Commlens, tmp_path: Path) -> None:
+    trace = small()
+    trace.bodies = [(Loop(3, (0, 1, 2)), 6), (Loop(3, (4, 5, 2)), 6)]  # MPI_Comm_split at the end
+    (tmp_path / "t.clt").write_bytes(container.written(trace))
+    told = commlens("trace", "info", tmp_path / "t.clt").stdout
+    assert "2 communicators made, counted on each rank; at most 1 at a time" in told
 
 
 def test_an_export_for_simgrid(commlens: Commlens, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -31,6 +32,39 @@ COMMUNICATES = {
     "point-to-point", "collective", "nonblocking collective", "persistent collective",
     "neighbor collective", "RMA",
 }  # fmt: skip
+
+
+PRIVATE = """
+#include <mpi.h>
+#include <string.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  char data[64] = {0};
+  strcpy(data, argv[1]);
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_set_name(copy, argv[1]);
+  MPI_Datatype type;
+  MPI_Type_contiguous(64, MPI_CHAR, &type);
+  MPI_Type_set_name(type, argv[1]);
+  MPI_Type_commit(&type);
+  MPI_Bcast(data, 1, type, 0, copy);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_trace_has_no_names_and_no_data(mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "private.c").write_text(PRIVATE)
+    program = mpi.compile(str(tmp_path / "private.c"), name="confidential")
+    run = mpi.profile(program, "secretword", options=("--trace", "t.clt", "--exact-times"))
+    assert run.status == 0, run.error
+    trace = container.read(Path("t.clt"))
+    assert len(trace.ranks) == 2
+    content = Path("t.clt").read_bytes()
+    assert not any(name in content for name in (b"secretword", b"confidential", bytes(tmp_path)))
+    texts = [str(trace.header), *trace.functions, *(own.name for own in trace.types)]
+    assert socket.gethostname() not in re.findall(r"[\w.-]+", " ".join(texts))
 
 
 def traced(mpi: Mpi, *words: object, ranks: int = 2) -> tuple[Trace, dict[str, list[int]]]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from commlens.profile.traces.trace import Event, Node, Once, Trace, leaves, renumbered
 
+_Call = tuple[str, tuple[int, ...]]  # the function with its letters, and the fields
 _MADE_ON_ALL = ("MPI_Comm_dup", "MPI_Comm_idup", "MPI_Comm_split")  # with any number of ranks
 
 
@@ -17,14 +18,17 @@ def relative(trace: Trace) -> Trace:
     size = trace.header.get("ranks")
     if not isinstance(size, int):
         return trace
-    written = {rank.rank: _Distances(trace, rank.rank, size) for rank in trace.ranks}
-    makers: Counter[tuple[str, tuple[int, ...]]] = Counter()
+    forms: dict[int, dict[int, tuple[_Call, _Call]]] = {}  # of each rank's events: both
+    makers: Counter[_Call] = Counter()
     for rank in trace.ranks:
+        forms[rank.rank] = own = {}
         for number in {*leaves(trace.bodies[rank.body])}:
-            makers.update({_call(trace, number), written[rank.rank].of(number)})
+            call = _call(trace, number)
+            own[number] = call, _with_distances(call, rank.rank, size)
+            makers.update({*own[number]})
 
-    def better(rank: int, number: int) -> tuple[str, tuple[int, ...]]:
-        kept, other = _call(trace, number), written[rank].of(number)
+    def better(rank: int, number: int) -> _Call:
+        kept, other = forms[rank][number]
         return other if makers[other] > makers[kept] else kept
 
     return _rewritten(trace, better)
@@ -38,7 +42,7 @@ def absolute(trace: Trace) -> Trace:
     if not isinstance(size, int) or size < 1:
         raise ValueError("distances in a trace that does not say how many ranks it has")
 
-    def ranks(rank: int, number: int) -> tuple[str, tuple[int, ...]]:
+    def ranks(rank: int, number: int) -> _Call:
         function, fields = _call(trace, number)
         name, _, letters = function.partition(" ")
         peers = (
@@ -88,34 +92,26 @@ def _least_of(function: str, fields: tuple[int, ...], size: int) -> int | None:
     return least
 
 
-class _Distances:
-    """Calls of a rank with distances where messages are within MPI_COMM_WORLD."""
-
-    def __init__(self, trace: Trace, rank: int, size: int) -> None:
-        self._trace = trace
-        self._rank = rank
-        self._size = size
-
-    def of(self, number: int) -> tuple[str, tuple[int, ...]]:
-        """The function with its letters, and the fields."""
-        function, fields = _call(self._trace, number)
-        name, _, letters = function.partition(" ")
-        is_message = {"r", "t", "c"} <= {*letters} and "C" not in letters
-        if not is_message or fields[letters.index("c")] != 0:
-            return function, fields
-        peers = (
-            (field - self._rank) % self._size if letter == "r" and field >= 0 else field
-            for letter, field in zip(letters, fields)
-        )
-        return f"{name} {letters.replace('r', 'd')}", tuple(peers)
+def _with_distances(call: _Call, rank: int, size: int) -> _Call:
+    """The call of this rank, if it is a message within MPI_COMM_WORLD; else as it is."""
+    function, fields = call
+    name, _, letters = function.partition(" ")
+    is_message = {"r", "t", "c"} <= {*letters} and "C" not in letters
+    if not is_message or fields[letters.index("c")] != 0:
+        return call
+    peers = (
+        (field - rank) % size if letter == "r" and field >= 0 else field
+        for letter, field in zip(letters, fields)
+    )
+    return f"{name} {letters.replace('r', 'd')}", tuple(peers)
 
 
-def _call(trace: Trace, number: int) -> tuple[str, tuple[int, ...]]:
+def _call(trace: Trace, number: int) -> _Call:
     event = trace.events[number]
     return trace.functions[event.function], event.fields
 
 
-def _rewritten(trace: Trace, rewrite: Callable[[int, int], tuple[str, tuple[int, ...]]]) -> Trace:
+def _rewritten(trace: Trace, rewrite: Callable[[int, int], _Call]) -> Trace:
     """With other calls of each rank, in the same places."""
     functions, events, bodies = Once[str](), Once[Event](), Once[tuple[Node, ...]]()
     ranks = []

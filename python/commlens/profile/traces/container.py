@@ -295,9 +295,12 @@ def _read_exact(content: _Reader) -> ExactTimes:
 
 
 def _check(trace: Trace) -> None:
-    """That numbers of functions and events exist."""
+    """That numbers of functions and events exist, and calls have their fields."""
     if any(event.function >= len(trace.functions) for event in trace.events):
         raise ValueError("an event of an unknown function")
+    fields = [len(function.partition(" ")[2]) for function in trace.functions]
+    if any(len(event.fields) != fields[event.function] for event in trace.events):
+        raise ValueError("a call has not as many fields as its function")
     for body in trace.bodies:
         for _ in _executions(body, 1, len(trace.events)):
             pass

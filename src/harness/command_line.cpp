@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstddef>
 #include <iostream>
 #include <iterator>
@@ -21,7 +22,7 @@ constexpr const char* usage = R"(commlens-bench measures the communication patte
 Usage: mpirun -n RANKS commlens-bench BENCHMARK [options]
        commlens-bench BENCHMARK --help
        commlens-bench --list [--format json] | --metrics [--format json] | --about | --version
-       commlens-bench --check < COMMAND_LINES
+       commlens-bench --check | --memory < COMMAND_LINES
 
 Example: mpirun -n 2 commlens-bench latency --bytes 8:1M --transport mpi,staged --record latency.jsonl
 
@@ -129,7 +130,7 @@ CommandLine parse_benchmark(const std::vector<std::string>& words, const std::st
   return line;
 }
 
-std::string mistake_in(const Json& command) {
+Json mistake_in(const Json& command) {
   const auto words = command.at("words").get<std::vector<std::string>>();
   try {
     const CommandLine line = parse(words, "commlens run");
@@ -139,6 +140,38 @@ std::string mistake_in(const Json& command) {
     return error.what();
   }
   return "";
+}
+
+/// Bytes of the buffers of the rank that has most; nothing where the command line is wrong.
+Json memory_of(const Json& command) {
+  const auto words = command.at("words").get<std::vector<std::string>>();
+  const int ranks = command.at("ranks").get<int>();
+  double most = 0;
+  try {
+    const CommandLine line = parse(words, "commlens run");
+    if (line.benchmark == nullptr) return nullptr;
+    line.benchmark->resolve(ranks);
+    for (const CaseGroup& group : line.benchmark->cases()) {
+      for (const auto& variant : group) {
+        for (int rank = 0; rank < ranks; ++rank) most = std::max(most, variant->memory_estimate(rank, ranks).buffers);
+      }
+    }
+  } catch (const UsageError&) {
+    return nullptr;
+  }
+  return most;
+}
+
+/// One answer for each command line.
+std::string answers(std::istream& input, const std::string& question, Json (*answer)(const Json& command)) {
+  try {
+    auto all = Json::array();
+    for (const Json& command : parse_json(std::string(std::istreambuf_iterator<char>(input), {})))
+      all.push_back(answer(command));
+    return line_of(all) + "\n";
+  } catch (const Json::exception& error) {
+    throw UsageError(fmt::format("{}: not a list of command lines ({})", question, error.what()));
+  }
 }
 
 }  // namespace
@@ -159,6 +192,8 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
     line.text = listing::about_json();
   } else if (first == "--check") {
     line.text = check_command_lines(std::cin);
+  } else if (first == "--memory") {
+    line.text = memory_of_command_lines(std::cin);
   } else if (first.starts_with('-')) {
     throw UsageError(fmt::format("no option '{}' before the benchmark; see {} --help", first, program));
   } else {
@@ -171,15 +206,8 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
   return line;
 }
 
-std::string check_command_lines(std::istream& input) {
-  try {
-    auto mistakes = Json::array();
-    for (const Json& command : parse_json(std::string(std::istreambuf_iterator<char>(input), {})))
-      mistakes.push_back(mistake_in(command));
-    return line_of(mistakes) + "\n";
-  } catch (const Json::exception& error) {
-    throw UsageError(fmt::format("--check: not a list of command lines ({})", error.what()));
-  }
-}
+std::string check_command_lines(std::istream& input) { return answers(input, "--check", mistake_in); }
+
+std::string memory_of_command_lines(std::istream& input) { return answers(input, "--memory", memory_of); }
 
 }  // namespace commlens

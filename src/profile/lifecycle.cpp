@@ -150,7 +150,7 @@ void start_trace() {
   char file[1400];
   std::snprintf(file, sizeof file, "%s/trace-%d-%.200s-%d.raw", profile.folder, profile.rank, host,
                 static_cast<int>(profile.pid));
-  trace.start(file);
+  trace.start(file, is_set("COMMLENS_PROFILE_EXACT_TIMES"));
 }
 
 void start() {

@@ -119,6 +119,32 @@ TEST_F(Replay, WaitsBetweenCallsAsTheProgramDid) {
   EXPECT_EQ(replayed(" --gaps none").exit, Exit::ok);
 }
 
+/// The ranks are slow in turns, and each waits for the other ones: by the means it would be slow for 20 ms alone.
+TEST_F(Replay, WaitsBeforeEachCallAsLongAsTheProgramDid) {
+  constexpr std::size_t iterations = 20;
+  each_rank([&](std::int64_t rank, std::int64_t ranks) {
+    trace_.loop(iterations, [&] { call("MPI_Barrier c", {0}); });
+    trace_.exact_gaps_ns.emplace_back();
+    for (std::size_t i = 0; i < iterations; ++i) {
+      const bool is_slow = i % static_cast<std::size_t>(ranks) == static_cast<std::size_t>(rank);
+      trace_.exact_gaps_ns.back().push_back(is_slow ? 2'000'000 : 0);
+    }
+  });
+  const Outcome outcome = replayed(" --gaps wall");
+  ASSERT_EQ(outcome.exit, Exit::ok) << outcome.reason();
+  EXPECT_GE(outcome.record.at("statistics").at("time_s").at("median").get<double>(), 0.039);
+}
+
+/// Those that the trace has not are the mean of their place.
+TEST_F(Replay, WaitsForMeansWhereExactTimesEnd) {
+  each_rank([&](std::int64_t, std::int64_t) {
+    trace_.loop(10, [&] { call("MPI_Barrier c", {0}); });
+    trace_.exact_gaps_ns.push_back({0, 0});
+  });
+  trace_.gap_ns = 2'000'000;
+  EXPECT_GE(replayed(" --gaps wall").record.at("statistics").at("time_s").at("median").get<double>(), 0.016);
+}
+
 TEST_F(Replay, RefusesWhatItCannotReplay) {
   const auto problem = [&](const std::string& options = "") {
     return problem_of<UsageError>([&] { replayed(options); });
@@ -138,6 +164,32 @@ TEST_F(Replay, RefusesWhatItCannotReplay) {
   EXPECT_NE(problem().find("it is a trace of " + std::to_string(ranks_ + 1) + " ranks; start as many, not " +
                            std::to_string(ranks_)),
             std::string::npos);
+}
+
+/// Of three ranks that do the same, in a ring.
+TEST_F(Replay, OfAUniformTraceOnOtherNumbersOfRanks) {
+  TraceWriter ring(3);
+  ring.least_ranks = 3;
+  const std::int64_t real = ring.type("MPI_DOUBLE", 8);
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    ring.rank(rank);
+    ring.loop(5, [&] {
+      ring.call("MPI_Sendrecv bnTdtbnTdtc", {0, 9, real, 1, 4, 0, 9, real, 2, 4, 0});
+      ring.call("MPI_Barrier c", {0});
+    });
+  }
+  std::swap(trace_, ring);
+  if (ranks_ < 3) {
+    const std::string problem = problem_of<UsageError>([&] { replayed(); });
+    EXPECT_NE(problem.find("it is a trace of 3 ranks; start 3 or more, not "), std::string::npos) << problem;
+    return;
+  }
+  const Outcome outcome = replayed();
+  EXPECT_EQ(outcome.exit, Exit::ok) << outcome.reason();
+  EXPECT_EQ(outcome.fact("calls"), static_cast<double>(ranks_ * 10));
+  EXPECT_EQ(outcome.fact("unchecked_calls"), 0);
+  const std::string report = outcome.record.value("report", Json()).dump();
+  EXPECT_EQ(report.find("the program had 3 ranks") != std::string::npos, ranks_ != 3) << report;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // Reading traces: whole ones, cut ones, and damaged ones, of which nothing worse than a sentence may come.
 #include <gtest/gtest.h>
+#include <mpi.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,11 +44,13 @@ std::string sample() {
     trace.call("MPI_Neighbor_alltoall bnTbnTc", {0, 5, real, 0, 5, real, 3});
     trace.call("MPI_Alltoallv baaTbaaTc", {0, trace.array({5, 6}), trace.array({0, 5}), real, 0, trace.array({5, 6}),
                                            trace.array({0, 5}), real, 2});
+    trace.call("MPI_Sendrecv bnTdtbnTdtc", {0, 1, real, 1, 5, 0, 1, real, 1, 5, 0});
     trace.call("MPI_Allreduce bbnToc", {1, 0, 10, real, sum, 0});
     trace.call("MPI_Put", {});
     trace.call("MPI_Comm_free F", {3});
     trace.call("MPI_Comm_create cgC", {0, trace.array({0, 1}), 3});
   }
+  trace.exact_gaps_ns = {{5, 300, 70'000}, {}};
   return trace.content();
 }
 
@@ -78,14 +81,63 @@ TEST(TraceFile, IsRead) {
   std::size_t executions = 0;
   const auto* const first = body.nodes.data();
   for_each_execution(first, first + body.nodes.size(), [&](const Node&) { ++executions; });
-  EXPECT_EQ(executions, 1000 * 6 + 8);
+  EXPECT_EQ(trace.exact_gaps(0).size(), 3);
+  EXPECT_EQ(trace.exact_gaps(0).at(2).gap_cpu_ns, 70'000);
+  EXPECT_TRUE(trace.exact_gaps(1).empty());
+  EXPECT_EQ(executions, 1000 * 6 + 9);
 }
 
 TEST(TraceFile, TellsWhatIsNotReplayed) {
   const Recorded sums = recorded(parse_trace(sample(), "a.clt"));
   EXPECT_EQ(sums.not_replayed, "MPI_Put");
   EXPECT_DOUBLE_EQ(sums.not_replayed_s, 2e-6);
-  EXPECT_DOUBLE_EQ(sums.calls, 2 * (1000 * 24 + 8));
+  EXPECT_DOUBLE_EQ(sums.calls, 2 * (1000 * 24 + 9));
+}
+
+/// Of five ranks in a ring, with one body.
+std::string ring(std::int64_t communicator = 0) {
+  TraceWriter trace(5);
+  trace.least_ranks = 3;
+  const auto real = trace.type("MPI_DOUBLE", 8);
+  for (std::size_t rank = 0; rank < 5; ++rank) {
+    trace.rank(rank);
+    trace.call("MPI_Sendrecv bnTdtbnTdtc", {0, 1, real, 1, 0, 0, 1, real, 4, 0, communicator});
+    trace.call("MPI_Send bnTdtc", {0, 1, real, -1, 0, 0});
+  }
+  return trace.content();
+}
+
+/// A file that is cut there has the means of what is missing.
+TEST(TraceFile, ExactTimesAreReadUpToTheLastWholeBlock) {
+  TraceWriter writer(1);
+  writer.rank(0);
+  writer.loop(3, [&] { writer.call("MPI_Barrier c", {0}); });
+  writer.exact_gaps_ns = {{1, 2, 3}};
+  const std::string whole = writer.content();
+  EXPECT_EQ(parse_trace(whole, "a.clt").exact_gaps(0).size(), 3);
+  const Trace cut = parse_trace(whole.substr(0, whole.size() - 1), "a.clt");
+  EXPECT_TRUE(cut.cut);
+  EXPECT_TRUE(cut.exact_gaps(0).empty());
+}
+
+TEST(TraceFile, DistancesAreFromTheOwnRank) {
+  Trace trace = parse_trace(ring(), "a.clt");
+  const auto expect_ring = [&](std::size_t ranks) {
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      Program program(trace, rank);
+      const auto& calls = program.calls();
+      EXPECT_EQ(calls.at(0)->dest, (rank + 1) % ranks);
+      EXPECT_EQ(calls.at(0)->source, (rank + ranks - 1) % ranks);
+      EXPECT_EQ(calls.at(1)->dest, MPI_PROC_NULL);
+    }
+  };
+  expect_ring(5);
+  for (const std::size_t ranks : {3, 4, 7, 12}) {
+    trace.spread(ranks);
+    expect_ring(ranks);
+    EXPECT_EQ(recorded(trace).call_s_of_rank.size(), ranks);
+  }
+  EXPECT_NE(problem_of(ring(1)).find("it has distances in a part of the ranks"), std::string::npos);
 }
 
 TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {

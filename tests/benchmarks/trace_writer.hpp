@@ -45,13 +45,16 @@ class TraceWriter {
   }
 
   bool is_complete = true;
+  std::size_t least_ranks = 0;  ///< not 0: in the header
   std::uint64_t call_ns = 1000;
   std::uint64_t gap_ns = 0;
+  std::vector<std::vector<std::uint64_t>> exact_gaps_ns;  ///< by rank: of each execution from the first on
 
   [[nodiscard]] std::string content() const {
     std::string content = "commlens trace 1\n";
     content += block('H', text("{\"ranks\":" + std::to_string(bodies_.size()) +
                                ",\"mpi\":\"\",\"seconds\":1.5,\"complete\":" + (is_complete ? "true" : "false") +
+                               (least_ranks > 0 ? ",\"least_ranks\":" + std::to_string(least_ranks) : "") +
                                ",\"events\":[],\"dropped\":[],\"unit_ns\":1}"));
     const auto add = [&](char kind, const std::vector<std::string>& items) { content += block(kind, list(items)); };
     add('F', functions_);
@@ -59,13 +62,20 @@ class TraceWriter {
     add('T', types_);
     add('A', arrays_);
     add('E', events_);
-    for (const Sequence& body : bodies_) content += block('B', nodes(body));
+    std::vector<std::string> bodies;
+    std::string ranks;
     for (std::size_t rank = 0; rank < bodies_.size(); ++rank) {
       std::string times;
       add_times(bodies_[rank], 1, times);
-      content += block('R', number(rank) + number(rank) + times);
+      const auto body = static_cast<std::uint64_t>(number_of(bodies, nodes(bodies_[rank])));
+      ranks += block('R', number(rank) + number(body) + times);
+      if (exact_gaps_ns.empty() || exact_gaps_ns[rank].empty()) continue;
+      std::string exact = number(rank) + number(exact_gaps_ns[rank].size());
+      for (const std::uint64_t gap : exact_gaps_ns[rank]) exact += number(gap) + signed_number(0) + number(call_ns);
+      ranks += block('X', exact);
     }
-    return content;
+    for (const std::string& body : bodies) content += block('B', body);
+    return content + ranks;
   }
 
   static std::string block(char kind, const std::string& content) {

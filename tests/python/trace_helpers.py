@@ -36,3 +36,19 @@ def small() -> Trace:
         bodies=[body, (Loop(3, (4, 5, 2)), 3)],
         ranks=[Rank(0, 0, times), Rank(1, 1, times)],
     )  # fmt: skip
+
+
+def ring(ranks: int) -> Trace:
+    """Each sends to the next and receives from the one before."""
+    events = [
+        Event(0, (0, 8, 0, (rank + 1) % ranks, 1, 0, 8, 0, (rank - 1) % ranks, 1, 0))
+        for rank in range(ranks)
+    ]
+    return Trace(
+        header={"ranks": ranks, "complete": True},
+        functions=["MPI_Sendrecv bnTrtbnTrtc"],
+        types=[Datatype("MPI_DOUBLE", 8, 0, 8, 1)],
+        events=events,
+        bodies=[(rank,) for rank in range(ranks)],
+        ranks=[Rank(rank, rank, [CallTimes(1, 9, 8, 7, 9, 7, 1)]) for rank in range(ranks)],
+    )

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from commlens.base.errors import CommlensError
 from commlens.base.terminal import console, echo
 from commlens.cli import option
 
@@ -46,6 +47,12 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     help="Also write the sequence of the MPI calls, with their parameters and times, to this file; "
     "`commlens trace` shows what is in it.",
 )
+@click.option(
+    "--exact-times",
+    is_flag=True,
+    help="Keep the time of each call in the trace, not only the mean of each place of the program: "
+    "some bytes per call.",
+)
 @option.all_functions
 @option.reference
 @click.option(
@@ -64,6 +71,7 @@ def profile(
     waiting: bool,
     regions: bool,
     trace: Path | None,
+    exact_times: bool,
     every: bool,
     reference: str | None,
     with_plot: bool | None,
@@ -87,12 +95,15 @@ def profile(
     from commlens.render.published_profile import published_profile
     from commlens.render.terminal import print_things
 
+    if exact_times and trace is None:
+        raise CommlensError("--exact-times is for a trace; add --trace FILE")
     beside = published_profile(reference) if reference else None
     options = profiling.ProfileOptions(
         call_depth=call_depth or int(callsites),
         with_waiting=waiting,
         with_regions=regions,
         trace=trace,
+        exact_times=exact_times,
     )
     outcome = profiling.run(program, out, options)
     for number, record in enumerate(outcome.profiles):

@@ -44,7 +44,8 @@ def trace() -> None:
 @trace.command()
 @_file
 def info(file: Path) -> None:
-    """Show what is in a trace: ranks, calls, bytes, loops, and what a replay does not execute.
+    """Show what is in a trace: ranks, calls, bytes, loops, communicators, the memory of a replay,
+    and what a replay does not execute.
 
     \b
     Example:
@@ -55,7 +56,21 @@ def info(file: Path) -> None:
     from commlens.render.trace_tables import trace_things
 
     content = container.read(file)
-    print_things(console(), trace_things(content, summary.summarize(content), file))
+    things = trace_things(content, summary.summarize(content), file, _memory_of_replay(file))
+    print_things(console(), things)
+
+
+def _memory_of_replay(file: Path) -> float | None:
+    """Bytes of the messages of the rank that has most; None where the native program is missing or
+    does not replay the trace."""
+    from commlens.cli.replay import ranks_of
+    from commlens.jobs.native import find_native
+
+    words = ["replay", "--trace", str(file), "--allow-partial"]
+    try:
+        return find_native().memory_bytes(ranks_of(file) or 0, words)
+    except CommlensError:
+        return None
 
 
 @trace.command()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Optional, TypeVar
 
 import msgspec
 
@@ -109,10 +109,12 @@ class Native:
     def mistakes(self, jobs: Sequence[tuple[int, Sequence[str]]]) -> list[str]:
         """The mistake in each command line, given as ranks and words, in the words of the program;
         empty: none that can be known before it runs."""
-        lines = [{"ranks": ranks, "words": words} for ranks, words in jobs]
-        # JSON cannot hold what is not UTF-8.
-        text = json.dumps(lines, ensure_ascii=False).encode("utf-8", "surrogateescape")
-        return self._ask_for(list[str], "--check", question=text.decode("utf-8", "replace"))
+        return self._ask_for(list[str], "--check", question=_command_lines(jobs))
+
+    def memory_bytes(self, ranks: int, words: Sequence[str]) -> float | None:
+        """Of the buffers of a run, on the rank that has most; None for a wrong command line."""
+        question = _command_lines([(ranks, words)])
+        return self._ask_for(list[Optional[float]], "--memory", question=question)[0]
 
     def _ask(self, *arguments: str, question: str = "", through: Sequence[str] = ()) -> str:
         command = [*through, str(self.path), *arguments]
@@ -155,6 +157,13 @@ class Native:
                 f"{self.path} {' '.join(arguments)} has another answer than "
                 f"{PROGRAM} {commlens.__version__} ({error}): rebuild it"
             ) from None
+
+
+def _command_lines(jobs: Sequence[tuple[int, Sequence[str]]]) -> str:
+    lines = [{"ranks": ranks, "words": words} for ranks, words in jobs]
+    # JSON cannot hold what is not UTF-8.
+    text = json.dumps(lines, ensure_ascii=False).encode("utf-8", "surrogateescape")
+    return text.decode("utf-8", "replace")
 
 
 def find_native(environment: Mapping[str, str] = os.environ) -> Native:

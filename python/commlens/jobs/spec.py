@@ -32,6 +32,7 @@ _OURS = (  # that the command, the native program and the profiler read
     "COMMLENS_LAUNCHER_ARGS",
     "COMMLENS_OPTIONS",
     "COMMLENS_PROFILE_CALLSITES",
+    "COMMLENS_PROFILE_EXACT_TIMES",
     "COMMLENS_PROFILE_LIBRARY",
     "COMMLENS_PROFILE_OUT",
     "COMMLENS_PROFILE_REGIONS",

@@ -27,6 +27,7 @@ class ProfileOptions:
     with_waiting: bool = False
     with_regions: bool = False
     trace: Path | None = None  # the file of the calls
+    exact_times: bool = False  # in the trace, of each call
 
 
 @dataclass(frozen=True)
@@ -71,4 +72,5 @@ def _settings(options: ProfileOptions) -> dict[str, str]:
         **({"COMMLENS_PROFILE_WAITING": "1"} if options.with_waiting else {}),
         **({"COMMLENS_PROFILE_REGIONS": "1"} if options.with_regions else {}),
         **({"COMMLENS_PROFILE_TRACE": "1"} if options.trace else {}),
+        **({"COMMLENS_PROFILE_EXACT_TIMES": "1"} if options.exact_times else {}),
     }

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commlens.base.text import format_bytes, format_count, plural
+from commlens.profile.traces.relative import least_ranks, relative
 from commlens.profile.traces.summary import FunctionSummary, Summary, problems
 from commlens.profile.traces.trace import Trace
 from commlens.render.table import Column, Lines, Table, Thing
@@ -19,13 +20,15 @@ _COLUMNS: list[Column[FunctionSummary]] = [
 ]
 
 
-def trace_things(trace: Trace, summary: Summary, file: Path) -> Iterator[Thing]:
-    """Everything that `commlens trace info` prints."""
-    yield Lines([[(line, "")] for line in _head(trace, summary, file)])
+def trace_things(
+    trace: Trace, summary: Summary, file: Path, memory: float | None
+) -> Iterator[Thing]:
+    """Everything that `commlens trace info` prints; `memory` is that of a replay, on a rank."""
+    yield Lines([[(line, "")] for line in _head(trace, summary, file, memory)])
     yield Table(_COLUMNS, summary.functions)
 
 
-def _head(trace: Trace, summary: Summary, file: Path) -> Iterator[str]:
+def _head(trace: Trace, summary: Summary, file: Path, memory: float | None) -> Iterator[str]:
     yield f"# trace of {plural(len(trace.ranks), 'rank')}, {trace.header.get('mpi', '')}"
     size = format_bytes(file.stat().st_size)
     yield (
@@ -40,6 +43,17 @@ def _head(trace: Trace, summary: Summary, file: Path) -> Iterator[str]:
         f"# seconds of all ranks: {summary.seconds:.3f} in these calls, {summary.gap_seconds:.3f} "
         f"between them, of which {summary.cpu_seconds:.3f} of CPU time"
     )
+    if summary.communicators:
+        yield (
+            f"# {plural(summary.communicators, 'communicator')} made, counted on each rank; "
+            f"at most {summary.most_communicators} at a time on one rank"
+        )
+    if memory is not None:
+        yield f"# a replay has buffers of up to {format_bytes(round(memory))} on a rank"
+    if exact := sum(len(rank.exact) for rank in trace.ranks):
+        yield f"# the times of each of {format_count(exact)} executions, beside those of the places"
+    if least := least_ranks(relative(trace)):
+        yield f"# uniform: it can be replayed on any number of ranks from {least} on"
     if summary.opaque_share:
         yield f"# {summary.opaque_share:.1%} of the time in MPI was in calls that are not replayed"
     yield from (f"# {line}" for line in problems(trace))

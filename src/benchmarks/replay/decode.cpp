@@ -20,8 +20,8 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 50;
 
 class Decoder {
  public:
-  Decoder(const Trace& trace, const TraceEvent& event, const Function& function)
-      : trace_(trace), event_(event), call_(std::make_unique<Arguments>()) {
+  Decoder(const Trace& trace, const TraceEvent& event, const Function& function, std::size_t rank)
+      : trace_(trace), event_(event), rank_(static_cast<std::int64_t>(rank)), call_(std::make_unique<Arguments>()) {
     call_->function = &function;
   }
 
@@ -30,7 +30,12 @@ class Decoder {
     if (event_.fields.size() != roles.size()) {
       fail(fmt::format("it has {} fields, must have {}", event_.fields.size(), roles.size()));
     }
-    for (std::size_t i = 0; i < roles.size(); ++i) take(roles[i], event_.fields[i]);
+    const std::string& letters = trace_.functions[event_.function].fields;
+    for (std::size_t i = 0; i < roles.size(); ++i) {
+      take(roles[i], letters[i] == 'd' ? peer(event_.fields[i]) : event_.fields[i]);
+    }
+    if (letters.find('d') != std::string::npos && call_->communicator != 0)
+      fail("it has distances in a part of the ranks");
     finish(call_->send);
     finish(call_->receive);
     for (const std::int64_t index : call_->indices) require_index(index);
@@ -75,6 +80,15 @@ class Decoder {
     if (value == -2) return MPI_ANY_SOURCE;
     if (value == -3) return MPI_ROOT;
     return number(within(value, 0, INT_MAX, "the rank"), "the rank");
+  }
+  /// At a distance; on other numbers of ranks than the program had, the shorter way.
+  [[nodiscard]] std::int64_t peer(std::int64_t distance) const {
+    if (distance < 0) return distance;  // no rank
+    const auto recorded = static_cast<std::int64_t>(trace_.recorded_ranks);
+    const auto ranks = static_cast<std::int64_t>(trace_.ranks);
+    require_within(distance, 0, recorded - 1, "the distance");
+    if (2 * distance > recorded) distance -= recorded;
+    return (rank_ + within(distance, -ranks, ranks, "the distance") + ranks) % ranks;
   }
   [[nodiscard]] int tag(std::int64_t value) const {
     return value == -1 ? MPI_ANY_TAG : number(within(value, 0, INT_MAX, "the tag"), "");
@@ -290,16 +304,17 @@ class Decoder {
 
   const Trace& trace_;
   const TraceEvent& event_;
+  std::int64_t rank_;
   std::unique_ptr<Arguments> call_;
 };
 
 }  // namespace
 
-std::unique_ptr<Arguments> decode(const Trace& trace, const TraceEvent& event) {
+std::unique_ptr<Arguments> decode(const Trace& trace, const TraceEvent& event, std::size_t rank) {
   const std::string& name = trace.functions[event.function].name;
   if (event.fields.empty()) return nullptr;
   const Function* const function = find_function(name);
-  if (function != nullptr) return Decoder(trace, event, *function).decode();
+  if (function != nullptr) return Decoder(trace, event, *function, rank).decode();
   if (!is_replayed(name)) return nullptr;
   throw TraceError(fmt::format("{}: the program calls {}, which this MPI library does not have", trace.file, name));
 }

@@ -44,6 +44,9 @@ Executor::Executor(Run& run, const Trace& trace, Program& program, Gaps gaps)
                             .calls = times.count > 0 ? times.calls / times.count : 0,
                             .remainder = times.count > 0 ? times.calls % times.count : 0});
   }
+  for (const ExactGap& gap : trace.exact_gaps(static_cast<std::size_t>(run.rank()))) {
+    exact_gaps_ns_.push_back(gaps_.ns(gap));
+  }
   const int* largest = nullptr;
   int is_known = 0;
   CALL_MPI(PMPI_Comm_get_attr, MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&largest), &is_known);
@@ -99,6 +102,7 @@ void Executor::prepare() {
   release_requests();
   communicators_.reset();
   for (LeafState& state : leaf_states_) state.owed = 0;
+  next_execution_ = 0;
   totals_ = {.seconds_of = std::vector<double>(functions().size())};
   gaps_.begin();
 }
@@ -132,9 +136,14 @@ void Executor::execute_nodes() {
     const Leaf& leaf = leaves[node.leaf];
     LeafState& state = leaf_states_[node.leaf];
     Run::heartbeat();
-    if (has_gaps_) gaps_.pass(state.gap_ns);
+    if (has_gaps_) gaps_.pass(next_gap_ns(state));
     if (leaf.call != nullptr) perform(*leaf.call, calls_of(state, leaf));
   });
+}
+
+double Executor::next_gap_ns(const LeafState& state) {
+  const std::size_t execution = next_execution_++;
+  return execution < exact_gaps_ns_.size() ? exact_gaps_ns_[execution] : state.gap_ns;
 }
 
 /// In sum what the leaf stands for, spread evenly over its executions.

@@ -79,6 +79,8 @@ class Executor {
   };
 
   void execute_nodes();
+  /// Before the next execution, which is one of this leaf.
+  [[nodiscard]] double next_gap_ns(const LeafState& state);
   [[nodiscard]] static std::uint64_t calls_of(LeafState& state, const Leaf& leaf);
   void perform(Arguments& call, std::uint64_t calls);
   /// Times `action`, a call of the function, and throws Error where MPI says that it failed.
@@ -139,6 +141,8 @@ class Executor {
   std::vector<Slot> slots_;
   std::vector<Message> messages_;
   std::vector<LeafState> leaf_states_;
+  std::vector<double> exact_gaps_ns_;  ///< of the executions from the first on
+  std::size_t next_execution_ = 0;
   std::vector<std::byte> attached_;  ///< of MPI_Buffer_attach
   bool is_attached_ = false;
   Observer* observer_ = nullptr;

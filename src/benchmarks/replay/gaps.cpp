@@ -57,9 +57,13 @@ void BusyLoop::wait(double ns) {
 }
 
 double GapLoop::mean_ns(const LeafTimes& times) const {
-  if (kind_ == Gaps::none || times.count == 0) return 0;
-  const std::uint64_t sum = kind_ == Gaps::cpu ? times.gap_cpu_ns : times.gap_ns;
-  return static_cast<double>(sum) / static_cast<double>(times.count);
+  if (times.count == 0) return 0;
+  return ns({.gap_ns = times.gap_ns, .gap_cpu_ns = times.gap_cpu_ns}) / static_cast<double>(times.count);
+}
+
+double GapLoop::ns(const ExactGap& gap) const {
+  if (kind_ == Gaps::none) return 0;
+  return static_cast<double>(kind_ == Gaps::cpu ? gap.gap_cpu_ns : gap.gap_ns);
 }
 
 /// In pieces, after each of which the watchdog is told: a gap may be longer than its patience.

@@ -42,6 +42,7 @@ class GapLoop {
 
   /// Of a leaf, before each of its executions.
   [[nodiscard]] double mean_ns(const LeafTimes& times) const;
+  [[nodiscard]] double ns(const ExactGap& gap) const;
   void pass(double ns) {
     owed_ns_ += ns;
     if (owed_ns_ >= shortest_ns) pay();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -100,11 +101,11 @@ void Options::resolve(int ranks) {
   if (!content.problem.empty()) throw UsageError("trace", file, content.problem);
   try {
     Trace trace = parse_trace(std::move(content.text), file);
+    spread(trace, ranks);
     if (scale_bytes != 1) replay::scale_bytes(trace, scale_bytes);
     for (TraceType& type : trace.types) type.pieces = pack ? type.pieces : 1;
     trace_ = std::make_shared<const Trace>(std::move(trace));
     recorded_ = std::make_shared<const Recorded>(replay::recorded(*trace_));
-    require_ranks(ranks);
     require_sound_bodies(*trace_);
   } catch (const TraceError& error) {
     throw UsageError(std::string("--trace ") + error.what());
@@ -112,10 +113,18 @@ void Options::resolve(int ranks) {
   require_whole();
 }
 
-void Options::require_ranks(int ranks) const {
-  if (ranks <= 0 || static_cast<std::size_t>(ranks) == trace_->ranks) return;
+/// Over as many ranks as there are, if what they do allows it.
+void Options::spread(Trace& trace, int ranks) const {
+  const auto wanted = static_cast<std::size_t>(std::max(ranks, 0));
+  if (wanted == 0 || wanted == trace.ranks) return;
+  const auto& of_rank = trace.of_rank;
+  const bool are_alike = std::all_of(of_rank.begin(), of_rank.end(),
+                                     [&](const TraceRank& own) { return own.body == of_rank.front().body; });
+  const bool is_uniform = trace.least_ranks > 0 && are_alike;
+  if (is_uniform && wanted >= trace.least_ranks) return trace.spread(wanted);
   throw UsageError("trace", file,
-                   fmt::format("it is a trace of {}; start as many, not {}", counted(trace_->ranks, "rank"), ranks));
+                   fmt::format("it is a trace of {}; start {}, not {}", counted(trace.ranks, "rank"),
+                               is_uniform ? fmt::format("{} or more", trace.least_ranks) : "as many", ranks));
 }
 
 void Options::require_whole() const {

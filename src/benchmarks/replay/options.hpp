@@ -35,7 +35,7 @@ struct Options {
 
  private:
   [[nodiscard]] std::string name() const;  ///< in records: without folders, with the checksum
-  void require_ranks(int ranks) const;
+  void spread(Trace& trace, int ranks) const;
   void require_whole() const;
 
   std::shared_ptr<const Trace> trace_;

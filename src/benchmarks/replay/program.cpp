@@ -139,7 +139,7 @@ Program::Program(const Trace& trace, std::size_t rank) : body_(&trace.body(rank)
     if (node.times > 0) continue;
     const auto [entry, is_new] = known.try_emplace(node.event, nullptr);
     if (is_new) {
-      if (auto call = decode(trace, trace.events[node.event])) {
+      if (auto call = decode(trace, trace.events[node.event], rank)) {
         entry->second = call.get();
         calls_.push_back(std::move(call));
       }
@@ -249,7 +249,7 @@ void Program::place_buffers(const std::vector<TraceType>& types) {
 
 Recorded recorded(const Trace& trace) {
   std::vector<std::uint8_t> executes(trace.events.size());
-  for (std::size_t i = 0; i < executes.size(); ++i) executes[i] = decode(trace, trace.events[i]) != nullptr ? 1 : 0;
+  for (std::size_t i = 0; i < executes.size(); ++i) executes[i] = decode(trace, trace.events[i], 0) != nullptr ? 1 : 0;
   Recorded sums;
   std::map<std::size_t, double> not_replayed;
   for (std::size_t rank = 0; rank < trace.ranks; ++rank) {

@@ -115,8 +115,8 @@ class Program {
   std::size_t bytes_ = 0;
 };
 
-/// The call of an event; nullptr: a replay does not execute it. Throws TraceError.
-std::unique_ptr<Arguments> decode(const Trace& trace, const TraceEvent& event);
+/// The call of an event on a rank; nullptr: a replay does not execute it. Throws TraceError.
+std::unique_ptr<Arguments> decode(const Trace& trace, const TraceEvent& event, std::size_t rank);
 
 /// Of all ranks together, as it was recorded.
 struct Recorded {

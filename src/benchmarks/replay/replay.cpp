@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/format.hpp"
 #include "benchmarks/replay/executor.hpp"
 #include "benchmarks/replay/options.hpp"
 #include "benchmarks/replay/program.hpp"
@@ -155,7 +156,12 @@ void replay(Run& run, const Options& options) {
     run.report(fmt::format("messages have {:g} times the program's elements: its own times are not to be compared",
                            options.scale_bytes));
   }
-  if (options.trace().cut) run.report("the trace was cut: it ends within a block");
+  const Trace& trace = options.trace();
+  if (trace.ranks != trace.recorded_ranks) {
+    run.report(fmt::format("the program had {}, which did all the same: its own times are not to be compared",
+                           counted(trace.recorded_ranks, "rank")));
+  }
+  if (trace.cut) run.report("the trace was cut: it ends within a block");
 }
 
 BENCHMARK("replay", "the MPI calls of a program, from its trace, with the time between them", replay, Options,

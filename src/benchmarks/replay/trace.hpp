@@ -59,9 +59,16 @@ struct LeafTimes {
   std::uint64_t calls = 0;  ///< that the executions stand for
 };
 
+/// Of one execution.
+struct ExactGap {
+  std::uint64_t gap_ns = 0;
+  std::uint64_t gap_cpu_ns = 0;
+};
+
 struct TraceRank {
   std::size_t body = 0;
-  std::size_t times_begin = 0;  ///< where its times are in the file
+  std::size_t times_begin = 0;                 ///< where its times are in the file
+  std::vector<std::size_t> exact_begins;  ///< the same of lists of the times of each execution
 };
 
 struct Trace {
@@ -70,9 +77,11 @@ struct Trace {
   std::uint32_t checksum = 0;  ///< of the content
   bool cut = false;            ///< the file ends within a block
 
-  std::size_t ranks = 0;
-  double seconds = 0;     ///< of the program
-  bool complete = false;  ///< each rank came to its end, and no call was dropped
+  std::size_t ranks = 0;           ///< that execute it
+  std::size_t recorded_ranks = 0;  ///< of the program
+  std::size_t least_ranks = 0;     ///< of which any number can execute it; 0: only as many as the program had
+  double seconds = 0;              ///< of the program
+  bool complete = false;           ///< each rank came to its end, and no call was dropped
 
   std::vector<TraceFunction> functions;
   std::vector<std::string> operations;
@@ -83,8 +92,12 @@ struct Trace {
   std::vector<TraceRank> of_rank;
 
   [[nodiscard]] const Body& body(std::size_t rank) const { return bodies[of_rank[rank].body]; }
+  /// For another number of ranks: each executes what one of the program did.
+  void spread(std::size_t over);
   /// One for each leaf of the rank's body.
   [[nodiscard]] std::vector<LeafTimes> times(std::size_t rank) const;
+  /// One for each execution of the rank, from the first on, as many as the trace has.
+  [[nodiscard]] std::vector<ExactGap> exact_gaps(std::size_t rank) const;
 };
 
 constexpr std::size_t deepest_loop = 64;

@@ -109,6 +109,14 @@ LeafTimes read_times(Reader& reader, std::uint64_t count) {
   return times;
 }
 
+void read_exact(Reader& reader, std::vector<ExactGap>& gaps) {
+  for (std::size_t left = reader.length(); left > 0; --left) {
+    const std::uint64_t gap = reader.number();
+    gaps.push_back({.gap_ns = gap, .gap_cpu_ns = gap - static_cast<std::uint64_t>(reader.signed_number())});
+    reader.number();  // of the call
+  }
+}
+
 class TraceReader {
  public:
   TraceReader(std::string content, const std::string& file) {
@@ -186,6 +194,9 @@ class TraceReader {
       case 'R':
         read_rank(reader);
         break;
+      case 'X':
+        read_exact_times(reader);
+        break;
       default:
         throw Damage("there are no blocks of its type in version 1");
     }
@@ -201,7 +212,9 @@ class TraceReader {
       throw Damage("the header has no number of ranks");
     }
     if (ranks->get<std::uint64_t>() > trace_.content.size()) throw Damage("the file is too short for so many ranks");
-    trace_.ranks = ranks->get<std::size_t>();
+    trace_.ranks = trace_.recorded_ranks = ranks->get<std::size_t>();
+    const auto least = json->find("least_ranks");
+    if (least != json->end() && least->is_number_unsigned()) trace_.least_ranks = least->get<std::size_t>();
     if (const auto seconds = json->find("seconds"); seconds != json->end() && seconds->is_number()) {
       trace_.seconds = seconds->get<double>();
     }
@@ -301,6 +314,14 @@ class TraceReader {
     trace_.of_rank[rank] = entry;
   }
 
+  void read_exact_times(Reader& reader) {
+    const std::size_t rank = reader.index(trace_.of_rank.size(), "rank");
+    if (trace_.of_rank[rank].body == none) throw Damage(fmt::format("rank {} has no trace before", rank));
+    trace_.of_rank[rank].exact_begins.push_back(begin_ + reader.position());
+    std::vector<ExactGap> gaps;
+    read_exact(reader, gaps);
+  }
+
   void require_all_ranks() const {
     const char* why = trace_.cut ? " (the file ends within a block: it was cut)" : "";
     if (!has_header_) fail(fmt::format("it has no header{}", why));
@@ -328,11 +349,26 @@ std::uint32_t crc32(std::string_view bytes, std::uint32_t before) {
 
 Trace parse_trace(std::string content, const std::string& file) { return TraceReader(std::move(content), file).read(); }
 
+void Trace::spread(std::size_t over) {
+  ranks = over;
+  of_rank.resize(recorded_ranks);
+  for (std::size_t rank = recorded_ranks; rank < over; ++rank) of_rank.push_back(of_rank[rank % recorded_ranks]);
+}
+
 std::vector<LeafTimes> Trace::times(std::size_t rank) const {
   Reader reader(std::string_view(content).substr(of_rank[rank].times_begin));
   std::vector<LeafTimes> times;
   for (const std::uint64_t count : body(rank).executions) times.push_back(read_times(reader, count));
   return times;
+}
+
+std::vector<ExactGap> Trace::exact_gaps(std::size_t rank) const {
+  std::vector<ExactGap> gaps;
+  for (const std::size_t begin : of_rank[rank].exact_begins) {
+    Reader reader(std::string_view(content).substr(begin));
+    read_exact(reader, gaps);
+  }
+  return gaps;
 }
 
 }  // namespace commlens::replay

@@ -138,7 +138,7 @@ Block block_to(std::int64_t peer, const Arguments& call, const Shape& shape, con
 
 TransportCollectives::TransportCollectives(Run& run, const Trace& trace) : run_(run), trace_(trace) {
   for (const TraceEvent& event : trace.events) {
-    const auto call = decode(trace, event);
+    const auto call = decode(trace, event, static_cast<std::size_t>(run.rank()));
     if (call == nullptr || !is_collective(call->function->pattern)) continue;
     if (has_gaps(call->send) || has_gaps(call->receive)) with_gaps_.insert(alike(*call));
   }

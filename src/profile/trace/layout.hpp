@@ -33,6 +33,7 @@ struct TraceHeader {
   std::uint64_t arrays;
   std::uint64_t nodes;
   std::uint64_t pool;
+  std::uint64_t exact;
   std::uint64_t function_count;
   std::uint64_t names_at;  ///< offsets in the file; texts that end with a zero: functions, then operations
   std::uint64_t names_length;
@@ -42,6 +43,7 @@ struct TraceHeader {
   std::uint64_t arrays_at;
   std::uint64_t nodes_at;
   std::uint64_t pool_at;
+  std::uint64_t exact_at;
   std::uint64_t node_size;
 };
 
@@ -53,6 +55,7 @@ struct Layout {
   static constexpr std::size_t most_arrays = std::size_t{1} << 20;
   static constexpr std::size_t most_nodes = std::size_t{1} << 22;
   static constexpr std::size_t most_pooled = std::size_t{1} << 20;
+  static constexpr std::size_t most_exact = std::size_t{1} << 26;
   static constexpr std::size_t names_room = 65536;
 
   static constexpr std::size_t after(std::size_t offset, std::size_t bytes) {
@@ -66,7 +69,8 @@ struct Layout {
   std::size_t arrays = after(events, most_events * sizeof(ListTable::Entry));
   std::size_t nodes = after(arrays, most_arrays * sizeof(ListTable::Entry));
   std::size_t pool = after(nodes, most_nodes * sizeof(Node));
-  std::size_t end = after(pool, most_pooled * sizeof(Node));
+  std::size_t exact = after(pool, most_pooled * sizeof(Node));  ///< last: most files have none
+  std::size_t end = after(exact, most_exact * sizeof(ExactTimes));
 };
 
 }  // namespace commlens::profile

@@ -83,6 +83,7 @@ void fill_header(TraceHeader& header, const Layout& layout, std::byte* mapping) 
   header.arrays_at = layout.arrays;
   header.nodes_at = layout.nodes;
   header.pool_at = layout.pool;
+  header.exact_at = layout.exact;
   header.node_size = sizeof(Node);
 }
 
@@ -90,7 +91,8 @@ void fill_header(TraceHeader& header, const Layout& layout, std::byte* mapping) 
 
 void Trace::drop() { ++header_->dropped; }
 
-void Trace::start(const char* file) {
+void Trace::start(const char* file, bool exact) {
+  is_exact_ = exact;
   map(file);
   if (!is_on()) return;
   find_operations();
@@ -107,10 +109,11 @@ void Trace::start(const char* file) {
 void Trace::map(const char* file) {
   const int descriptor = open(file, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   const Layout layout;
+  mapped_ = is_exact_ ? layout.end : layout.exact;
   void* memory = MAP_FAILED;
-  if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(layout.end)) == 0 &&
+  if (descriptor >= 0 && ftruncate(descriptor, static_cast<off_t>(mapped_)) == 0 &&
       reserve_in_file(descriptor, 0, layout.types)) {
-    memory = mmap(nullptr, layout.end, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    memory = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
   }
   if (memory == MAP_FAILED) {
     if (descriptor >= 0) close(descriptor);
@@ -128,6 +131,7 @@ void Trace::map(const char* file) {
   part(array_entries_, layout.arrays, Layout::most_arrays, &header->arrays);
   part(nodes_, layout.nodes, Layout::most_nodes, &header->nodes);
   part(pool_, layout.pool, Layout::most_pooled, &header->pool);
+  part(exact_, layout.exact, is_exact_ ? Layout::most_exact : 0, &header->exact);
   void* waiting = mmap(nullptr, most_waiting * sizeof(Event), PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (waiting == MAP_FAILED || !events_.start(&event_entries_, &numbers_) ||
@@ -226,12 +230,23 @@ void Trace::write_held() {
   const std::uint32_t event = events_.find_or_add(held_.function, held_.fields, static_cast<std::size_t>(held_.length));
   const bool has_room = event != ListTable::no_room && nodes_.make_room(1) && pool_.make_room(Fold::longest_body);
   header_->changing = 1;
-  if (!has_room || !fold_.append(event, held_.times)) ++header_->dropped;
+  if (!has_room || !fold_.append(event, held_.times)) {
+    ++header_->dropped;
+  } else if (is_exact_) {
+    keep_times();
+  }
   header_->changing = 0;
-  if (++header_->calls % 1024 == 0) {  // for a process that is killed
+  ++header_->calls;
+  if (header_->calls % 1024 == 0) {  // for a process that is killed
     header_->ticks = profile.clock.ticks() - started_;
     header_->nanoseconds_per_tick = profile.clock.nanoseconds_per_tick();
   }
+  if (header_->calls % calls_in_memory == 0) madvise(header_, mapped_, MADV_DONTNEED);
+}
+
+/// Where there is no more room, those of later calls are missing.
+void Trace::keep_times() {
+  if (exact_.make_room(1)) exact_.push({held_.times.gap, held_.times.cpu, held_.times.call});
 }
 
 std::int64_t Trace::number_of(MPI_Comm communicator) {

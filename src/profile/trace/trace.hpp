@@ -39,12 +39,20 @@ struct TypeEntry {
   std::int64_t pieces;  ///< 0: unknown
 };
 
+/// Of one execution of an event, in ticks.
+struct ExactTimes {
+  std::uint64_t gap;
+  std::uint64_t cpu;
+  std::uint64_t call;
+};
+
 struct TraceHeader;
 
 class Trace {
  public:
-  /// MPI has started. Without room for the file nothing is recorded: who reads the file then finds it empty.
-  void start(const char* file);
+  /// MPI has started. `exact`: the times of each execution are kept too. Without room for the file nothing is recorded:
+  /// who reads the file then finds it empty.
+  void start(const char* file, bool exact);
   /// Events that wait are written as they are.
   void finish();
   [[nodiscard]] bool is_on() const { return header_ != nullptr; }
@@ -96,14 +104,19 @@ class Trace {
   static constexpr std::size_t most_waiting = 4096;
   static constexpr int most_communicators = 4096;
   static constexpr int most_statuses = 4096;
+  /// After so many the pages of the file are given back: calls that do not fold would take the program's memory.
+  static constexpr std::uint64_t calls_in_memory = 1 << 15;
 
   void map(const char* file);
+  void keep_times();
   void fold(const Event& event);
   void write_held();
   void write_waiting(bool all);
   std::int64_t describe(MPI_Datatype type);
 
   TraceHeader* header_ = nullptr;
+  std::size_t mapped_ = 0;  ///< bytes
+  bool is_exact_ = false;
   pid_t thread_ = 0;
   Section<TypeEntry> types_;
   Section<std::int64_t> numbers_;
@@ -111,6 +124,7 @@ class Trace {
   Section<ListTable::Entry> array_entries_;
   Section<Node> nodes_;
   Section<Node> pool_;
+  Section<ExactTimes> exact_;
   ListTable events_;
   ListTable arrays_;
   Fold fold_;

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from commlens.profile.traces import container
 from conftest import Commlens
-from native_helpers import RING, measured, needs_native, on_host_build, shown
+from native_helpers import BENCH, RING, measured, needs_native, on_host_build, shown
+from trace_helpers import ring, small
 
 pytestmark = needs_native
 WORDS = f"replay --transport mpi --repeat 2 --trace {RING}"
@@ -40,6 +42,24 @@ def test_a_replay_tells_waiting_from_transfer(tmp_path: Path) -> None:
 def test_without_parts_there_is_no_further_replay(tmp_path: Path) -> None:
     (record,) = measured(tmp_path, 2, WORDS, "--no-parts")
     assert not record.parts and "waiting_s" not in record.facts and record.measured
+
+
+@on_host_build
+def test_a_uniform_trace_is_replayed_on_more_ranks(tmp_path: Path) -> None:
+    file = tmp_path / "ring.clt"
+    file.write_bytes(container.written(ring(3)))
+    words = f"replay --transport mpi --repeat 2 --trace {file}"
+    for ranks in (3, 4):
+        (record,) = measured(tmp_path, ranks, words)
+        assert record.validation.status == "passed"
+        assert record.facts["calls"] == ranks and record.facts["unchecked_calls"] == 0
+
+
+def test_info_tells_the_memory_of_a_replay(commlens: Commlens, tmp_path: Path) -> None:
+    (tmp_path / "t.clt").write_bytes(container.written(small()))
+    told = commlens("trace", "info", tmp_path / "t.clt", COMMLENS_BENCH=str(BENCH)).stdout
+    # 80 bytes for the request, 80 and 32 for the other calls, in multiples of 64; and one more.
+    assert "a replay has buffers of up to 321 B on a rank" in told
 
 
 def test_settings_are_tuned_for_the_program_of_a_trace(commlens: Commlens) -> None:

@@ -1,25 +1,19 @@
-"""The trace of a program has the calls of its profile, folded; and its file is read whole, cut and
-changed."""
+"""The trace of a program has the calls of its profile, folded."""
 
 from __future__ import annotations
 
 import re
 import shutil
+import socket
 import subprocess
-from itertools import product
 from pathlib import Path
 
 import pytest
 
-from commlens.base.errors import CommlensError
 from commlens.profile.traces import container
 from commlens.profile.traces.summary import problems, summarize
 from commlens.profile.traces.trace import (
-    CallTimes,
-    Datatype,
-    Event,
     Loop,
-    Rank,
     Trace,
     executed,
 )
@@ -31,6 +25,39 @@ COMMUNICATES = {
     "point-to-point", "collective", "nonblocking collective", "persistent collective",
     "neighbor collective", "RMA",
 }  # fmt: skip
+
+
+PRIVATE = """
+#include <mpi.h>
+#include <string.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  char data[64] = {0};
+  strcpy(data, argv[1]);
+  MPI_Comm copy;
+  MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+  MPI_Comm_set_name(copy, argv[1]);
+  MPI_Datatype type;
+  MPI_Type_contiguous(64, MPI_CHAR, &type);
+  MPI_Type_set_name(type, argv[1]);
+  MPI_Type_commit(&type);
+  MPI_Bcast(data, 1, type, 0, copy);
+  MPI_Finalize();
+}
+"""
+
+
+def test_a_trace_has_no_names_and_no_data(mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "private.c").write_text(PRIVATE)
+    program = mpi.compile(str(tmp_path / "private.c"), name="confidential")
+    run = mpi.profile(program, "secretword", options=("--trace", "t.clt", "--exact-times"))
+    assert run.status == 0, run.error
+    trace = container.read(Path("t.clt"))
+    assert len(trace.ranks) == 2
+    content = Path("t.clt").read_bytes()
+    assert not any(name in content for name in (b"secretword", b"confidential", bytes(tmp_path)))
+    texts = [str(trace.header), *trace.functions, *(own.name for own in trace.types)]
+    assert socket.gethostname() not in re.findall(r"[\w.-]+", " ".join(texts))
 
 
 def traced(mpi: Mpi, *words: object, ranks: int = 2) -> tuple[Trace, dict[str, list[int]]]:
@@ -216,124 +243,45 @@ def test_ranks_that_are_killed_leave_their_traces(mpi: Mpi, tmp_path: Path) -> N
         assert calls_of(trace, rank)["MPI_Bcast"] == 100
 
 
+UNFOLDED = """
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+static char data[16];
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  unsigned state = 1;
+  for (int step = 0; step < 600000; ++step) {
+    state = state * 1664525u + 1013904223u;
+    MPI_Bcast(data, state >> 28, MPI_CHAR, 0, MPI_COMM_SELF);
+  }
+  char line[256];
+  FILE* status = fopen("/proc/self/status", "r");
+  while (fgets(line, sizeof line, status)) {
+    if (strncmp(line, "VmHWM:", 6) == 0) fputs(line, stdout);
+  }
+  MPI_Finalize();
+}
+"""
+
+
+def test_calls_that_do_not_fold_take_little_memory(mpi: Mpi, tmp_path: Path) -> None:
+    (tmp_path / "unfolded.c").write_text(UNFOLDED)
+    program = mpi.compile(str(tmp_path / "unfolded.c"))
+    peaks = []
+    for options in ((), ("--trace", "t.clt")):
+        run = mpi.profile(program, ranks=1, options=options)
+        assert run.status == 0, run.error
+        peaks.append(int(re.findall(r"VmHWM:\s+(\d+) kB", run.output)[0]) / 1024)
+    assert Path("t.clt").stat().st_size > 1_000_000, "nothing repeats"
+    assert peaks[1] - peaks[0] < 32, "MiB; the file itself is larger"
+
+
 def test_a_trace_that_cannot_be_written_loses_no_record(mpi: Mpi) -> None:
     run = mpi.profile(mpi.compile("counts.c"), options=("--trace", "/dev/full"))
     assert run.status == 1
     assert "--trace /dev/full: a trace cannot be written there (No space left" in run.error
     assert run.calls()["MPI_Bcast"] == [1, 1], "the record is kept"
-
-
-def sample() -> Trace:
-    """Two ranks, one of which has its own body."""
-    once = CallTimes(1, 100, 90, 3000, 100, 3000, 1)
-    often = CallTimes(6, 100, 190, 3000, 40, 900, 6)
-    body = (0, Loop(3, (1, Loop(2, (0, 2)))), 2)
-    times = [once, CallTimes(3, 0, 0, 10, 0, 8, 5), often, often, once]
-    return Trace(
-        header={"ranks": 2, "mpi": "Open MPI 5.0.7", "complete": True, "dropped": [0, 0]},
-        functions=["MPI_Send bnTrtc", "MPI_Recv bnTrtc", "MPI_Alltoallv baaTbaaTc"],
-        operations=["MPI_SUM", "user"],
-        types=[Datatype("MPI_INT", 4, 0, 4, 1), Datatype("", 24, -8, 40, 0)],
-        arrays=[(1, 2, -3), (), (2**40,)],
-        events=[
-            Event(0, (0, 10, 0, 1, 5, 0)),
-            Event(1, (0, 10, 1, -1, -1, 0)),
-            Event(2, (0, 0, 1, 0, 0, 0, 1, 1, 0)),
-        ],
-        bodies=[body, (1,)],
-        ranks=[Rank(0, 0, times), Rank(1, 1, [CallTimes(1, 8, 0, 10, 8, 6, 3)])],
-    )
-
-
-def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
-    (tmp_path / "t.clt").write_bytes(container.written(sample()))
-    assert container.read(tmp_path / "t.clt") == sample()
-
-
-def test_a_cut_file_has_its_whole_blocks(tmp_path: Path) -> None:
-    content = container.written(sample())
-    ranks = set()
-    for length in range(len(container.MARK), len(content)):
-        (tmp_path / "t.clt").write_bytes(content[:length])
-        trace = container.read(tmp_path / "t.clt")
-        ranks.add(len(trace.ranks))
-        if length < len(content) - 1 and len(trace.ranks) < 2:
-            assert trace.header.get("cut") or length in _ends(content)
-    assert ranks == {0, 1}
-
-
-def _ends(content: bytes) -> list[int]:
-    """Where blocks end."""
-    ends, at = [len(container.MARK)], len(container.MARK)
-    while at < len(content):
-        at += 9 + int.from_bytes(content[at + 1 : at + 5], "little")
-        ends.append(at)
-    return ends
-
-
-def test_a_changed_file_is_refused_in_one_sentence(tmp_path: Path) -> None:
-    content = container.written(sample())
-    for at, bit in product(range(len(content)), range(8)):
-        changed = bytearray(content)
-        changed[at] ^= 1 << bit
-        (tmp_path / "t.clt").write_bytes(changed)
-        try:
-            assert container.read(tmp_path / "t.clt").header.get("cut"), (at, bit)
-        except CommlensError as error:
-            assert "\n" not in str(error) and "t.clt" in str(error)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        ({"events": [Event(7, ())], "bodies": [], "ranks": []}, "unknown function"),
-        ({"bodies": [(5,)], "ranks": []}, "unknown event"),
-        ({"ranks": [Rank(0, 7, [])]}, "rank 0 without its body"),
-        ({"ranks": [Rank(0, 0, [])]}, "a number without an end"),
-    ],
-)
-def test_a_file_that_refers_to_nothing_is_refused(
-    change: dict[str, list[object]], said: str, tmp_path: Path
-) -> None:
-    trace = sample()
-    for name, value in change.items():
-        setattr(trace, name, value)
-    (tmp_path / "t.clt").write_bytes(container.written(trace))
-    with pytest.raises(CommlensError, match=said):
-        container.read(tmp_path / "t.clt")
-
-
-def test_info_and_check(commlens: Commlens, tmp_path: Path) -> None:
-    file = tmp_path / "t.clt"
-    file.write_bytes(container.written(sample()))
-    info = commlens("trace", "info", file)
-    assert info.returncode == 0 and "22 calls at 6 places" in info.stdout, info
-    assert "7 messages between two ranks, 280 B" in info.stdout
-    checked = commlens("trace", "check", file)
-    assert (checked.returncode, checked.stdout) == (0, f"{file}: whole\n")
-    file.write_bytes(file.read_bytes()[:-1])
-    checked = commlens("trace", "check", file)
-    assert checked.returncode == 1
-    assert "1 of 2 ranks have no trace" in checked.stdout and "is cut" in checked.stdout
-    file.write_text("nothing of the kind")
-    refused = commlens("trace", "info", file)
-    assert refused.returncode == 2 and "not a trace" in refused.stderr
-
-
-@pytest.mark.parametrize("words", [("trace", "info"), ("replay",), ("tune", "--replay")])
-def test_a_file_that_cannot_be_read_is_named(commlens: Commlens, words: tuple[str, ...]) -> None:
-    for name, said in (
-        ("nothing", "nothing cannot be read: No such file or directory"),
-        (".", ". is a folder: name a trace"),
-    ):
-        refused = commlens(*words, name)
-        assert (refused.returncode, refused.stderr) == (2, f"commlens: {said}\n")
-
-
-def test_a_replay_names_its_trace_first(commlens: Commlens) -> None:
-    refused = commlens("replay", "--gaps", "none")
-    said = "commlens: --gaps: name the trace first, as in: commlens replay FILE --gaps\n"
-    assert (refused.returncode, refused.stderr) == (2, said)
 
 
 def test_an_export_for_simgrid(commlens: Commlens, tmp_path: Path) -> None:

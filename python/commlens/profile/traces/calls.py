@@ -16,7 +16,8 @@ class Call:
     name: str  # of the function
     letters: str  # of its fields
     begin: int  # ns since the end of MPI_Init, on this rank
-    times: CallTimes  # its share of those of its place
+    times: CallTimes  # its own, or its share of those of its place
+    is_exact: bool = False
 
     @property
     def end(self) -> int:
@@ -42,16 +43,21 @@ class Call:
 
 
 def calls_of(trace: Trace, rank: Rank) -> Iterator[Call]:
-    """Executions of a place take equally long: their sums are those of the trace."""
+    """Executions of a place take equally long, but where the trace has the times of each. In sum
+    they are those of the trace."""
     done = [0] * len(rank.times)
     functions = [own.partition(" ") for own in trace.functions]
     now = 0
-    for number, place in executed(trace.bodies[rank.body]):
+    for at, (number, place) in enumerate(executed(trace.bodies[rank.body])):
         times = _share(rank.times[place], done[place])
+        is_exact = at < len(rank.exact)
+        if is_exact:
+            gap, cpu, length = rank.exact[at]
+            times = CallTimes(1, gap, cpu, length, gap, length, times.calls)
         done[place] += 1
         event = trace.events[number]
         name, _, letters = functions[event.function]
-        call = Call(event, name, letters, now + share(times.gap, 0, times.calls), times)
+        call = Call(event, name, letters, now + share(times.gap, 0, times.calls), times, is_exact)
         yield call
         now = call.end
 

@@ -12,7 +12,17 @@ from typing import Any, TypeVar
 
 from commlens.base.errors import CommlensError
 from commlens.base.inputs import open_input
-from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node, Rank, Trace
+from commlens.profile.traces.relative import absolute, least_ranks, relative
+from commlens.profile.traces.trace import (
+    CallTimes,
+    Datatype,
+    Event,
+    ExactTimes,
+    Loop,
+    Node,
+    Rank,
+    Trace,
+)
 
 MARK = b"commlens trace 1\n"
 _HEAD = struct.Struct("<BII")
@@ -53,14 +63,20 @@ class _Writer:
 
 def written(trace: Trace) -> bytes:
     """The content of the file."""
-    parts = [MARK, _block("H", lambda out: out.text(json.dumps(trace.header)))]
+    trace = relative(trace)
+    least = least_ranks(trace)
+    header = {**trace.header, **({"least_ranks": least} if least else {})}
+    parts = [MARK, _block("H", lambda out: out.text(json.dumps(header)))]
     parts += _lists("F", trace.functions, _Writer.text)
     parts += _lists("O", trace.operations, _Writer.text)
     parts += _lists("T", trace.types, _write_type)
     parts += _lists("A", trace.arrays, _write_array)
     parts += _lists("E", trace.events, _write_event)
     parts += [_block("B", lambda out, body=body: out.nodes(body)) for body in trace.bodies]
-    parts += [_block("R", lambda out, rank=rank: _write_rank(out, rank)) for rank in trace.ranks]
+    for rank in trace.ranks:
+        parts.append(_block("R", lambda out, rank=rank: _write_rank(out, rank)))
+        for begin in range(0, len(rank.exact), _ITEMS):
+            parts.append(_block("X", lambda out, rank=rank, at=begin: _write_exact(out, rank, at)))
     return b"".join(parts)
 
 
@@ -121,6 +137,16 @@ def _write_rank(out: _Writer, rank: Rank) -> None:
         if times.calls > 1:
             out.number(times.longest_gap)
             out.number(times.longest_call)
+
+
+def _write_exact(out: _Writer, rank: Rank, begin: int) -> None:
+    part = rank.exact[begin : begin + _ITEMS]
+    out.number(rank.rank)
+    out.number(len(part))
+    for gap, cpu, call in part:
+        out.number(gap)
+        out.signed(gap - cpu)
+        out.number(call)
 
 
 class _Reader:
@@ -199,6 +225,7 @@ def read(path: Path) -> Trace:
             _take(trace, chr(code), _Reader(content))
             at = begin + length
         _check(trace)
+        trace = absolute(trace)
     except (ValueError, UnicodeDecodeError) as error:
         raise CommlensError(f"{path}: not a whole trace: {error}") from None
     if at != len(data):
@@ -226,6 +253,11 @@ def _take(trace: Trace, letter: str, content: _Reader) -> None:
         trace.bodies.append(content.nodes())
     elif letter == "R":
         trace.ranks.append(_read_rank(content, trace))
+    elif letter == "X":
+        number = content.number()
+        if not trace.ranks or trace.ranks[-1].rank != number:
+            raise ValueError(f"times of rank {number} without its trace")
+        trace.ranks[-1].exact.extend(content.listed(_read_exact))
     else:
         raise ValueError(f"a block of type {letter!r}")
     content.end()
@@ -260,10 +292,18 @@ def _read_times(content: _Reader, count: int) -> CallTimes:
     return CallTimes(count, gap, cpu, call, *longest, calls)
 
 
+def _read_exact(content: _Reader) -> ExactTimes:
+    gap = content.number()
+    return ExactTimes(gap, gap - content.signed(), content.number())
+
+
 def _check(trace: Trace) -> None:
-    """That numbers of functions and events exist."""
+    """That numbers of functions and events exist, and calls have their fields."""
     if any(event.function >= len(trace.functions) for event in trace.events):
         raise ValueError("an event of an unknown function")
+    fields = [len(function.partition(" ")[2]) for function in trace.functions]
+    if any(len(event.fields) != fields[event.function] for event in trace.events):
+        raise ValueError("a call has not as many fields as its function")
     for body in trace.bodies:
         for _ in _executions(body, 1, len(trace.events)):
             pass

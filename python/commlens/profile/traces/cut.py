@@ -43,7 +43,7 @@ def _chosen(trace: Trace, ranks: Collection[int] | None) -> list[int]:
     if unknown := {*ranks} - {*there}:
         raise CommlensError(
             f"--ranks {ranges(ranks)}: the trace has no rank {ranges(unknown)}; it has "
-            f"{ranges(there)}"
+            f"{ranges(there) or 'none'}"
         )
     return sorted({*ranks})
 

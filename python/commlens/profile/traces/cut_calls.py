@@ -10,10 +10,9 @@ from commlens.profile.traces.calls import Call, share
 from commlens.profile.traces.choice import Choice, Window
 from commlens.profile.traces.communicators import Communicator
 from commlens.profile.traces.fold import Folding
-from commlens.profile.traces.merge import Once
 from commlens.profile.traces.operations import CallUse, Pending, Transfer
 from commlens.profile.traces.raw import RankTrace
-from commlens.profile.traces.trace import CallTimes, Event, Node, Trace
+from commlens.profile.traces.trace import CallTimes, Event, ExactTimes, Node, Once, Trace
 
 
 class _Numbers:
@@ -59,7 +58,7 @@ class CutRank:
 
     def trace(self, steps: Sequence[CallUse], window: Window) -> RankTrace:
         """As if the rank had recorded no more."""
-        body, times = self._folded(steps, window)
+        body, times, exact = self._folded(steps, window)
         nodes = self._trace.header.get("nodes")
         by_rank = (
             dict(zip((own.rank for own in self._trace.ranks), nodes))
@@ -81,14 +80,16 @@ class CutRank:
             events=self._events.items,
             body=body,
             times=times,
+            exact=exact,
         )
 
     def _folded(
         self, steps: Sequence[CallUse], window: Window
-    ) -> tuple[tuple[Node, ...], list[CallTimes]]:
+    ) -> tuple[tuple[Node, ...], list[CallTimes], list[ExactTimes]]:
         """What is executed, and the times. A call takes the gaps of those before it that are not
         kept; what is before the window takes no time."""
         folding = Folding()
+        exact = []
         gap = cpu = 0
         for step in steps:
             call = step.linked.call
@@ -99,8 +100,10 @@ class CutRank:
             longest = max(gap, call.times.longest_gap) if gap else 0
             times = replace(call.times, gap=gap, cpu=cpu, longest_gap=longest)
             folding.add(self._events.number(self._event(step)), times)
+            if call.is_exact:
+                exact.append(ExactTimes(gap, cpu, times.call))
             gap = cpu = 0
-        return folding.result()
+        return (*folding.result(), exact)
 
     def _event(self, step: CallUse) -> Event:
         call = step.linked.call

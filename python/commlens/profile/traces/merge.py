@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Sequence
 
 from commlens.profile.traces.raw import RankTrace
-from commlens.profile.traces.trace import Datatype, Event, Loop, Node, Rank, Trace
-
-Item = TypeVar("Item", bound=Hashable)
-
-
-class Once(Generic[Item]):
-    """A list that has each item once."""
-
-    def __init__(self) -> None:
-        self.items: list[Item] = []
-        self._numbers: dict[Item, int] = {}
-
-    def number(self, item: Item) -> int:
-        """Its place in the list."""
-        number = self._numbers.setdefault(item, len(self.items))
-        if number == len(self.items):
-            self.items.append(item)
-        return number
+from commlens.profile.traces.trace import Datatype, Event, Node, Once, Rank, Trace, renumbered
 
 
 def merged(ranks: Sequence[RankTrace], mpi: str) -> Trace:
@@ -33,9 +15,8 @@ def merged(ranks: Sequence[RankTrace], mpi: str) -> Trace:
     trace = Trace(operations=[*first.operations, "user"])
     lists = _Lists()
     for own in ordered:
-        renumbered = _Renumbered(own, lists)
-        body = lists.bodies.number(renumbered.nodes(own.body))
-        trace.ranks.append(Rank(own.rank, body, own.times))
+        body = lists.bodies.number(renumbered(own.body, _Renumbered(own, lists).events))
+        trace.ranks.append(Rank(own.rank, body, own.times, own.exact))
     trace.functions, trace.types = lists.functions.items, lists.types.items
     trace.arrays, trace.events, trace.bodies = (
         lists.arrays.items, lists.events.items, lists.bodies.items,
@@ -73,7 +54,7 @@ class _Renumbered:
         self._rank = rank
         self._functions = lists.functions
         self._arrays = lists.arrays
-        self._events = [lists.events.number(self._event(event)) for event in rank.events]
+        self.events = [lists.events.number(self._event(event)) for event in rank.events]
 
     def _event(self, event: Event) -> Event:
         function = self._rank.functions[event.function]
@@ -94,11 +75,3 @@ class _Renumbered:
                 tuple(self._types[own] if own >= 0 else -1 for own in numbers)
             )
         return value
-
-    def nodes(self, body: tuple[Node, ...]) -> tuple[Node, ...]:
-        return tuple(
-            Loop(node.count, self.nodes(node.body))
-            if isinstance(node, Loop)
-            else self._events[node]
-            for node in body
-        )

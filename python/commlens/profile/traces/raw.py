@@ -10,22 +10,24 @@ import numpy as np
 import numpy.typing as npt
 
 from commlens.base.errors import CommlensError
-from commlens.profile.traces.trace import CallTimes, Datatype, Event, Loop, Node
+from commlens.profile.traces.trace import CallTimes, Datatype, Event, ExactTimes, Loop, Node
 
 _MARK = b"CLTRACE\0"
 _NO_EVENT = 0xFFFFFFFF
+_SECTIONS = ("types", "numbers", "events", "arrays", "nodes", "pool", "exact")
 _HEADER = np.dtype(
     [("mark", "S8"), ("version", "u8"), ("is_complete", "u8"), ("changing", "u8"), ("rank", "u8")]
     + [("size", "u8"), ("calls", "u8"), ("dropped", "u8"), ("ticks", "u8"), ("ns_per_tick", "f8")]
-    + [(name, "u8") for name in ("types", "numbers", "events", "arrays", "nodes", "pool")]
+    + [(name, "u8") for name in _SECTIONS]
     + [("function_count", "u8"), ("names_at", "u8"), ("names_length", "u8")]
-    + [(f"{name}_at", "u8") for name in ("types", "numbers", "events", "arrays", "nodes", "pool")]
+    + [(f"{name}_at", "u8") for name in _SECTIONS]
     + [("node_size", "u8")]
 )
 _TYPE = np.dtype(
     [("name", "S64"), ("size", "i8"), ("lower_bound", "i8"), ("extent", "i8"), ("pieces", "i8")]
 )
 _ENTRY = np.dtype([("kind", "u4"), ("first", "u4"), ("count", "u4")])
+_EXACT = np.dtype([(name, "u8") for name in ExactTimes._fields])
 _TIMES = ("gap", "cpu", "call", "longest_gap", "longest_call", "calls")
 _NODE = np.dtype(
     [("hash", "u8"), ("body_hash", "u8"), ("count", "u8"), ("event", "u4"), ("first", "u4")]
@@ -53,6 +55,7 @@ class RankTrace:
     events: list[Event]
     body: tuple[Node, ...]
     times: list[CallTimes]
+    exact: list[ExactTimes]
 
 
 def read_rank(path: Path, host: str) -> RankTrace:
@@ -117,7 +120,13 @@ class _Reader:
             events,
             body,
             self._times,
+            self._exact(),
         )
+
+    def _exact(self) -> list[ExactTimes]:
+        kept = self._section("exact", _EXACT)
+        columns = ((kept[name] * self._ns).astype("i8").tolist() for name in ExactTimes._fields)
+        return [ExactTimes(*times) for times in zip(*columns)]
 
     def _list(self, first: int, count: int) -> tuple[int, ...]:
         return tuple(self._numbers[first : first + count].tolist())

@@ -28,6 +28,8 @@ class Summary:
     functions: list[FunctionSummary]  # the most time first
     messages: int  # of point-to-point operations
     message_bytes: int
+    communicators: int  # that calls have made, once for each rank
+    most_communicators: int  # of these that a rank had at a time
     gap_seconds: float  # between the calls
     cpu_seconds: float  # of the CPU, in the gaps
     places: int  # leaves of all bodies
@@ -55,6 +57,7 @@ def summarize(trace: Trace) -> Summary:
     calls: Counter[str] = Counter()
     nanoseconds: Counter[str] = Counter()
     messages = message_bytes = gap = cpu = 0
+    communicators = most_communicators = 0
     for rank in trace.ranks:
         for event, times in zip(leaves(trace.bodies[rank.body]), rank.times):
             name = trace.functions[trace.events[event].function]
@@ -62,6 +65,10 @@ def summarize(trace: Trace) -> Summary:
             nanoseconds[name] += times.call
             gap += times.gap
             cpu += times.cpu
+            made = made_communicator(trace, trace.events[event])
+            if made is not None:
+                communicators += times.count
+                most_communicators = max(most_communicators, made - 1)  # after WORLD and SELF
             sent = sent_bytes(trace, trace.events[event])
             if sent is not None:
                 messages += times.count
@@ -74,11 +81,20 @@ def summarize(trace: Trace) -> Summary:
         functions,
         messages,
         message_bytes,
+        communicators,
+        most_communicators,
         gap / 1e9,
         cpu / 1e9,
         sum(len(rank.times) for rank in trace.ranks),
         max((_depth(body) for body in trace.bodies), default=0),
     )
+
+
+def made_communicator(trace: Trace, event: Event) -> int | None:
+    """The number of the communicator that the call makes, if it makes one."""
+    letters = trace.functions[event.function].partition(" ")[2]
+    made = event.fields[letters.index("C")] if "C" in letters else -1
+    return made if made >= 0 else None
 
 
 def sent_bytes(trace: Trace, event: Event) -> int | None:
@@ -116,8 +132,6 @@ def _unknown_number(trace: Trace, rank: Rank) -> str:
     for event in leaves(trace.bodies[rank.body]):
         name, _, letters = trace.functions[trace.events[event].function].partition(" ")
         fields = trace.events[event].fields
-        if len(fields) != len(letters):
-            return f"rank {rank.rank}: {name} has {len(fields)} fields, not {len(letters)}"
         limits = {"T": len(trace.types), "o": len(trace.operations)}
         limits |= dict.fromkeys("asygI", len(trace.arrays))
         for letter, value in zip(letters, fields):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Union
+from typing import Generic, NamedTuple, TypeVar, Union
+
+Item = TypeVar("Item", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,14 @@ class CallTimes:
     calls: int  # more than `count` for tests without result that follow each other
 
 
+class ExactTimes(NamedTuple):
+    """Of one execution of a place; in ns."""
+
+    gap: int
+    cpu: int
+    call: int
+
+
 @dataclass(frozen=True)
 class Rank:
     """What a rank has done, and when."""
@@ -57,6 +67,7 @@ class Rank:
     rank: int
     body: int  # the number of its body
     times: list[CallTimes]  # of the leaves of the body, in their order
+    exact: list[ExactTimes] = field(default_factory=list)  # of what is executed first
 
 
 @dataclass
@@ -96,3 +107,30 @@ def executed(body: tuple[Node, ...], place: int = 0) -> Iterator[tuple[int, int]
         else:
             yield node, place
             place += 1
+
+
+class Once(Generic[Item]):
+    """A list that has each item once."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._numbers: dict[Item, int] = {}
+
+    def number(self, item: Item) -> int:
+        """Its place in the list."""
+        number = self._numbers.setdefault(item, len(self.items))
+        if number == len(self.items):
+            self.items.append(item)
+        return number
+
+
+def renumbered(
+    body: tuple[Node, ...], numbers: Mapping[int, int] | Sequence[int]
+) -> tuple[Node, ...]:
+    """The body with other numbers of its events."""
+    return tuple(
+        Loop(node.count, renumbered(node.body, numbers))
+        if isinstance(node, Loop)
+        else numbers[node]
+        for node in body
+    )

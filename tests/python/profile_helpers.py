@@ -214,6 +214,17 @@ def mpi_library(program: Path) -> str:
     )
 
 
+def for_mpi4py(mpi: Mpi, program: Path) -> dict[str, str]:
+    """The environment in which its wheel uses the MPI that the program is linked to."""
+    library = mpi_library(program)
+    if mpi.name == "mpich":  # Debian's has another name than the one that the wheel needs
+        link = Path("libmpi.so.12")
+        link.unlink(missing_ok=True)
+        link.symlink_to(library)
+        return {"MPI4PY_MPIABI": "mpich", "LD_LIBRARY_PATH": str(Path.cwd())}
+    return {"MPI4PY_MPIABI": mpi.name, "MPI4PY_LIBMPI": library}
+
+
 def built_once(folder: Path, build: Callable[[Path], None]) -> Path:
     """The folder, in which the first process that comes has built something."""
     folder.mkdir(exist_ok=True)

@@ -3,10 +3,10 @@
 
     tools/replay/communication.py [--turns 7] [--launch "mpirun -n 2"] [--out FILE] PROGRAM...
 
-Each turn launches the program with a trace, then one replay of that trace. Printed is the time in
-MPI, in all and by function, in ms and as the mean over the ranks: medians over the turns, and the
-replay's time over the program's with its interval of 95%. COMMLENS_BENCH names commlens-bench where
-it is not on the PATH.
+Each turn launches the program with a trace (--exact-times), then one replay of it. Printed is the
+time in MPI, in all and by function, in ms and as the mean over the ranks: medians over the turns,
+and the replay's time over the program's with its interval of 95%. COMMLENS_BENCH names
+commlens-bench where it is not on the PATH.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ Times = dict[str, float]  # ms by function
 def program(command: list[str], trace: Path) -> Times:
     """The trace is replaced."""
     trace.unlink(missing_ok=True)
-    words = ["profile", "--no-plot", "--out", trace.parent, "--trace", trace, "--", *command]
+    kept = ["--trace", trace, "--exact-times"]
+    words = ["profile", "--no-plot", "--out", trace.parent, *kept, "--", *command]
     run([sys.executable, "-m", "commlens", *words], env=environment(PYTHONPATH=str(TOP / "python")))
     read = container.read(trace)
     functions = summarize(read).functions

@@ -139,7 +139,8 @@ def test_call_depth_distinguishes_callers(mpi: Mpi) -> None:
 @pytest.mark.parametrize(("pattern", "finding"), cases("findings of programs"))
 def test_findings_of_a_program(mpi: Mpi, pattern: str, finding: str) -> None:
     run = mpi.profile(mpi.compile("patterns.c"), pattern)
-    assert "too short to judge" in run.output and "finding:" not in run.output
+    if max(run.record["total_s"]) < 1:  # on a busy machine it may take longer
+        assert "too short to judge" in run.output and "finding:" not in run.output
     text = str(diagnose.findings(profiles=[longer(run.record)])[0])
     assert finding in text, text
 

@@ -36,8 +36,8 @@ def test_ranks_with_other_settings_reroute_nothing(reroute: Reroute, settings: s
 
 def test_processes_outside_the_world_are_not_waited_for(reroute: Reroute) -> None:
     program = reroute.compile("spawned.cpp")
-    if reroute.mpi.name == "mpich" and reroute.alone(program, ranks=1).status != 0:
-        pytest.skip("this MPICH cannot spawn processes")
+    if reroute.alone(program, ranks=1).status != 0:
+        pytest.skip("this MPI cannot spawn processes here")
     run = reroute.run(program, ranks=1)
     assert run.status == 0, run.error
     assert run.good == 2

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from profile_helpers import ROOT, mpi_library
+from profile_helpers import ROOT, for_mpi4py
 from reroute_library_helpers import Reroute
 
 NONBLOCKING = {"COMMLENS_REROUTE_FUNCTIONS": "allreduce,nonblocking"}
@@ -99,7 +99,10 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:
 )
 def test_programs_can_rely_on(reroute: Reroute, name: str, ranks: int) -> None:
     # Without these, a large message and an accumulation need nothing of the other rank.
-    copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMPI_MCA_osc": "pt2pt"}
+    copies = {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+    copies |= {"OMPI_MCA_btl_sm_single_copy_mechanism": "none"}  # the same in Open MPI 5
+    if reroute.has("osc", "pt2pt"):
+        copies["OMPI_MCA_osc"] = "pt2pt"
     program = reroute.compile("scenarios.cpp")
     variables = copies if name == "progress" else {}
     run = reroute.run(program, name, ranks=ranks, **NONBLOCKING, **variables)
@@ -281,11 +284,7 @@ def test_fortran_is_rerouted_once(reroute: Reroute, source: str) -> None:
 def test_mpi4py_is_rerouted(reroute: Reroute) -> None:
     """Its wheel opens the library of MPI at run time."""
     pytest.importorskip("mpi4py")
-    libmpi = mpi_library(reroute.compile("scenarios.cpp"))
-    chosen = {"MPI4PY_MPIABI": reroute.mpi.name, "MPI4PY_LIBMPI": libmpi}
-    if reroute.mpi.name == "mpich":  # Debian's has another name than the one that the wheel needs
-        Path("libmpi.so.12").symlink_to(libmpi)
-        chosen["LD_LIBRARY_PATH"] = str(Path.cwd())
+    chosen = for_mpi4py(reroute.mpi, reroute.compile("scenarios.cpp"))
     program = ROOT / "tests" / "reroute" / "rerouted.py"
     run = reroute.run(sys.executable, program, reroute.fakes / "libcuda.so.1", **chosen)
     assert (run.status, run.good) == (0, 3), run.error

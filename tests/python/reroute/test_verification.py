@@ -26,7 +26,9 @@ def test_a_wrong_result_of_each_function_is_found(reroute: Reroute, name: str) -
     # A blocking call goes before a non-blocking one, and is right.
     first = "1" if name == "Iallreduce" else "0"
     wrong = _verified(reroute, name, FAKE_NCCL_WRONG="1", FAKE_NCCL_WRONG_FROM=first)
-    assert wrong.status == 1
+    assert (
+        wrong.status != 0
+    )  # 1, or that of Open MPI 5's launcher, which may crash when a rank ends so
     ((found, *_),) = (rank["differences"] for rank in wrong.ranks if rank["rank"] == 1)
     assert found["function"] == f"MPI_{name}" and found["element"] in (99, 199)
 

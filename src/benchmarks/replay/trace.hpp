@@ -67,7 +67,7 @@ struct ExactGap {
 
 struct TraceRank {
   std::size_t body = 0;
-  std::size_t times_begin = 0;                 ///< where its times are in the file
+  std::size_t times_begin = 0;            ///< where its times are in the file
   std::vector<std::size_t> exact_begins;  ///< the same of lists of the times of each execution
 };
 

@@ -29,9 +29,9 @@ std::atomic<GetAttributes> driver_function = nullptr;
 
 GetAttributes find_driver_function() {
   const Driver driver = loaded_driver();
-  if (driver.library == nullptr) return nullptr;
+  if (driver.handle == nullptr) return nullptr;
   const char* name = driver.is_hip ? "hipDrvPointerGetAttributes" : "cuPointerGetAttributes";
-  return reinterpret_cast<GetAttributes>(dlsym(driver.library, name));
+  return reinterpret_cast<GetAttributes>(dlsym(driver.handle, name));
 }
 
 /// The driver's function, or null while none is known.
@@ -48,7 +48,7 @@ GetAttributes attributes_function() {
 
 Driver loaded_driver() {
   for (const DriverFile& file : driver_files) {
-    if (void* library = dlopen(file.name, RTLD_LAZY | RTLD_NOLOAD)) return {library, file.is_hip};
+    if (void* handle = dlopen(file.name, RTLD_LAZY | RTLD_NOLOAD)) return {handle, file.is_hip};
   }
   return {nullptr, false};
 }

@@ -5,9 +5,9 @@
 
 namespace commlens::preload {
 
-/// CUDA's driver or HIP's runtime; library null: the program has loaded none.
+/// CUDA's driver or HIP's runtime; handle null: the program has loaded none.
 struct Driver {
-  void* library;
+  void* handle;
   bool is_hip;
 };
 Driver loaded_driver();

@@ -83,7 +83,7 @@ bool find_api() {
   if (is_api_found) return true;
   const preload::Driver driver = preload::loaded_driver();
   api.is_hip = driver.is_hip;
-  is_api_found = driver.library != nullptr && (driver.is_hip ? find_hip(driver.library) : find_cuda(driver.library));
+  is_api_found = driver.handle != nullptr && (driver.is_hip ? find_hip(driver.handle) : find_cuda(driver.handle));
   return is_api_found;
 }
 

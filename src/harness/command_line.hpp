@@ -28,7 +28,7 @@ CommandLine parse(const std::vector<std::string>& words, const std::string& prog
 /// is wrong with one of them as the program would say it, or empty.
 std::string check_command_lines(std::istream& input);
 
-/// The same list. Returns one of numbers: bytes of the buffers that a run takes on the rank that has most; null for a
+/// For the same list, returns a list of numbers: bytes of the buffers of a run, on the rank that has most; null for a
 /// command line that is wrong.
 std::string memory_of_command_lines(std::istream& input);
 

@@ -20,7 +20,8 @@ constexpr const char* vectors = "vectors";
 constexpr int at_once = 16;
 
 /// Of the residual in a cycle. As the basis is rounded to single precision, the residual is off by up to 1e-7 of what
-/// it was at the cycle's begin: what the recurrence says of it is right within 1% down to this part, and not below.
+/// it was at the start of the cycle: what the recurrence says of it is right within 1% down to this part, and not
+/// below.
 constexpr double most_reduction = 1e-6;
 
 /// Vectors as the iteration leaves them, not of length 1.

@@ -119,7 +119,8 @@ TEST_F(Replay, WaitsBetweenCallsAsTheProgramDid) {
   EXPECT_EQ(replayed(" --gaps none").exit, Exit::ok);
 }
 
-/// The ranks are slow in turns, and each waits for the other ones: by the means it would be slow for 20 ms alone.
+/// Ranks are slow alternately, and each waits for the others. With mean gaps the replay would take only 20 ms on two
+/// ranks.
 TEST_F(Replay, WaitsBeforeEachCallAsLongAsTheProgramDid) {
   constexpr std::size_t iterations = 20;
   each_rank([&](std::int64_t rank, std::int64_t ranks) {
@@ -135,7 +136,7 @@ TEST_F(Replay, WaitsBeforeEachCallAsLongAsTheProgramDid) {
   EXPECT_GE(outcome.record.at("statistics").at("time_s").at("median").get<double>(), 0.039);
 }
 
-/// Those that the trace has not are the mean of their place.
+/// Executions without exact times take the mean of their place.
 TEST_F(Replay, WaitsForMeansWhereExactTimesEnd) {
   each_rank([&](std::int64_t, std::int64_t) {
     trace_.loop(10, [&] { call("MPI_Barrier c", {0}); });

@@ -41,8 +41,8 @@ Examples:
   commlens compare --run latency --a COMMLENS_BENCH=old/commlens-bench \\
                    --b COMMLENS_BENCH=new/commlens-bench --launches 10 -- --memory host
 
---reference puts published results (`commlens list`) in the place of AFTER: then there is a ratio
-and no verdict. AFTER may be their name, too.
+--reference compares with published results (`commlens list`) instead of AFTER, and gives ratios
+without verdicts. AFTER may also be the name of such results.
 
 --by takes transport, memory, host, ranks, a parameter of the benchmark, or an environment variable;
 the first value is the baseline.

@@ -51,7 +51,7 @@ _MAX_CALL_DEPTH = 8  # of the profiling library
     "--exact-times",
     is_flag=True,
     help="Keep the time of each call in the trace, not only the mean of each place of the program: "
-    "some bytes per call.",
+    "a few bytes per call.",
 )
 @option.all_functions
 @option.reference

@@ -17,8 +17,8 @@ from commlens.cli import option
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="")
 def replay(file: Path, words: tuple[str, ...]) -> None:
     """Execute the MPI calls of a program from its trace, on as many ranks as the program had, and
-    measure how long they take. The program itself is not needed. Other numbers of ranks (--ranks)
-    are for traces that `commlens trace info` calls uniform.
+    measure how long they take. The program itself is not needed. Another number of ranks
+    (--ranks) requires a trace that `commlens trace info` calls uniform.
 
     It is the benchmark `replay` of `commlens run`, whose options this command takes, too: --env,
     --launches, --launcher, --memory. --gaps selects what is executed between the calls: `cpu`, a

@@ -62,7 +62,7 @@ def _functions(text: str) -> list[str] | None:
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Reroute nothing: show which calls would be, and how long they take in MPI.",
+    help="Reroute nothing: show which calls would be rerouted, and how long they take in MPI.",
 )
 @click.option(
     "--report",

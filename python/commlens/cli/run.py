@@ -110,7 +110,7 @@ A suite is a list of benchmarks with their options, and how they are launched:
 @click.option("--wide", is_flag=True, help="Show all metrics in the tables at the end.")
 @click.option(
     "--dry-run", is_flag=True,
-    help="Print the command line, and how long it would take by earlier records in --out; run"
+    help="Print the command line and an estimate of the run time from earlier records in --out; run"
     " nothing.",
 )  # fmt: skip
 @click.option(

@@ -1,4 +1,4 @@
-"""How long a run would take, by earlier launches of the same commands."""
+"""How long a run would take, estimated from earlier launches of the same commands."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ _Key = tuple[str, ...]
 
 
 def estimate(jobs: Sequence[JobSpec], folder: Path) -> str:
-    """A sentence: how long these jobs with all their launches would take, and by what."""
+    """How long these jobs with all their launches would take, and from which launches that is
+    estimated, as a sentence."""
     earlier = _earlier(folder)
     done = [earlier.get(_key(job.program(Path())), []) for job in jobs]
     text = launches_take(done, [job.launches for job in jobs])
     commands = "command" if len(jobs) == 1 else "commands"
     if not text:
-        return f"how long it takes is not known: {folder} has no launch of the same {commands}"
+        return f"no estimate of the time: {folder} has no launch of the same {commands}"
     count = plural(sum(map(len, done)), "launch")
     others = sum(not seconds for seconds in done)
-    like = f"; {others} of {len(jobs)} have none, and are taken to be like the others"
-    return f"it takes {text}, by {count} of the same {commands} in {folder}{like if others else ''}"
+    like = f"; {others} of {len(jobs)} commands estimated from the others"
+    source = f"{count} of the same {commands} in {folder}{like if others else ''}"
+    return f"estimated time: {text}, from {source}"
 
 
 def _earlier(folder: Path) -> dict[_Key, list[float]]:

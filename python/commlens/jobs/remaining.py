@@ -61,7 +61,7 @@ def launches_take(done: Sequence[Sequence[float]], launches: Sequence[int]) -> s
 
 
 def _ends(done: Sequence[Sequence[float]], left: Sequence[int]) -> tuple[float, float] | None:
-    """Within which it lies; a job without a launch is taken to be like the others."""
+    """Of the interval of the time; a job without a launch is taken to be like the others."""
     every = [seconds for of_job in done for seconds in of_job]
     if not every or not any(left):
         return None

@@ -61,7 +61,7 @@ def outcome(reroute: Reroute) -> str:
     calls = _calls(reroute.rerouted_calls / ranks)
     if reroute.differences:
         count = plural(len(reroute.differences), "element")
-        return f"wrong: --verify found {count} with another value than MPI's"
+        return f"wrong: --verify found {count} whose value differs from MPI's"
     if not reroute.rerouted_calls:
         would = "would have been" if reroute.dry_run else "was"
         return f"nothing {would} rerouted: {_why(reroute)}"
@@ -130,7 +130,10 @@ def _notes(reroute: Reroute) -> Iterator[str]:
     is_estimated = "each rerouted call as long as MPI's first one like it"
     yield f"means over ranks; By MPI: {is_measured if reroute.dry_run else is_estimated}"
     if copied := sum(sum(function.local_copies) for function in reroute.functions):
-        yield f"{plural(copied, 'call')} with a buffer in other memory than before: it was copied"
+        yield (
+            f"{plural(copied, 'call')} with a buffer that was not in GPU memory, unlike before: "
+            "it was copied"
+        )
 
 
 def _difference_table(reroute: Reroute) -> Table[WrongElement]:

@@ -23,7 +23,7 @@ _COLUMNS: list[Column[FunctionSummary]] = [
 def trace_things(
     trace: Trace, summary: Summary, file: Path, memory: float | None
 ) -> Iterator[Thing]:
-    """Everything that `commlens trace info` prints; `memory` is that of a replay, on a rank."""
+    """Everything that `commlens trace info` prints; `memory` is that of a replay per rank."""
     yield Lines([[(line, "")] for line in _head(trace, summary, file, memory)])
     yield Table(_COLUMNS, summary.functions)
 
@@ -46,14 +46,14 @@ def _head(trace: Trace, summary: Summary, file: Path, memory: float | None) -> I
     if summary.communicators:
         yield (
             f"# {plural(summary.communicators, 'communicator')} made, counted on each rank; "
-            f"at most {summary.most_communicators} at a time on one rank"
+            f"at most {summary.most_communicators} at a time per rank"
         )
     if memory is not None:
-        yield f"# a replay has buffers of up to {format_bytes(round(memory))} on a rank"
+        yield f"# a replay has buffers of up to {format_bytes(round(memory))} per rank"
     if exact := sum(len(rank.exact) for rank in trace.ranks):
-        yield f"# the times of each of {format_count(exact)} executions, beside those of the places"
+        yield f"# exact times of {plural(exact, 'execution')}"
     if least := least_ranks(relative(trace)):
-        yield f"# uniform: it can be replayed on any number of ranks from {least} on"
+        yield f"# uniform: it can be replayed on {least} or more ranks"
     if summary.opaque_share:
         yield f"# {summary.opaque_share:.1%} of the time in MPI was in calls that are not replayed"
     yield from (f"# {line}" for line in problems(trace))

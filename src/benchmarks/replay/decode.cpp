@@ -35,7 +35,7 @@ class Decoder {
       take(roles[i], letters[i] == 'd' ? peer(event_.fields[i]) : event_.fields[i]);
     }
     if (letters.find('d') != std::string::npos && call_->communicator != 0)
-      fail("it has distances in a part of the ranks");
+      fail("it has distances in a communicator other than MPI_COMM_WORLD");
     finish(call_->send);
     finish(call_->receive);
     for (const std::int64_t index : call_->indices) require_index(index);

@@ -113,7 +113,7 @@ void Options::resolve(int ranks) {
   require_whole();
 }
 
-/// Over as many ranks as there are, if what they do allows it.
+/// To as many ranks as there are, if the trace is uniform.
 void Options::spread(Trace& trace, int ranks) const {
   const auto wanted = static_cast<std::size_t>(std::max(ranks, 0));
   if (wanted == 0 || wanted == trace.ranks) return;

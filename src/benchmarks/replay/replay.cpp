@@ -158,7 +158,7 @@ void replay(Run& run, const Options& options) {
   }
   const Trace& trace = options.trace();
   if (trace.ranks != trace.recorded_ranks) {
-    run.report(fmt::format("the program had {}, which did all the same: its own times are not to be compared",
+    run.report(fmt::format("the program had {}: its recorded times cannot be compared with these",
                            counted(trace.recorded_ranks, "rank")));
   }
   if (trace.cut) run.report("the trace was cut: it ends within a block");

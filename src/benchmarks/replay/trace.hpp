@@ -79,7 +79,7 @@ struct Trace {
 
   std::size_t ranks = 0;           ///< that execute it
   std::size_t recorded_ranks = 0;  ///< of the program
-  std::size_t least_ranks = 0;     ///< of which any number can execute it; 0: only as many as the program had
+  std::size_t least_ranks = 0;     ///< the fewest that can execute it; 0: only as many as the program had
   double seconds = 0;              ///< of the program
   bool complete = false;           ///< each rank came to its end, and no call was dropped
 

@@ -104,7 +104,7 @@ class Trace {
   static constexpr std::size_t most_waiting = 4096;
   static constexpr int most_communicators = 4096;
   static constexpr int most_statuses = 4096;
-  /// After so many the pages of the file are given back: calls that do not fold would take the program's memory.
+  /// After so many calls the pages of the file are released: calls that do not fold would take the program's memory.
   static constexpr std::uint64_t calls_in_memory = 1 << 15;
 
   void map(const char* file);

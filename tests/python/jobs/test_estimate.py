@@ -13,7 +13,7 @@ from sample_records import lines, make_record
 
 LATENCY = JobSpec("latency", Options({"bytes": "8,64"}), ranks=2, launches=3)
 OTHER = JobSpec("latency", Options({"bytes": "8"}), ranks=2, launches=1)
-UNKNOWN = "how long it takes is not known: results has no launch of the same command"
+UNKNOWN = "no estimate of the time: results has no launch of the same command"
 
 
 def kept(seconds: int, *words: str, job: JobSpec = LATENCY, expected: int = 2) -> None:
@@ -40,7 +40,7 @@ def test_it_is_by_earlier_launches_of_the_same_command() -> None:
     kept(9)  # 10 s before the hour, and a second for MPI: 20 s
     kept(11, "--gpu-aware-mpi-off", "a probe has found so")
     assert estimate([LATENCY], Path("results")) == (
-        "it takes 1 min to 2 min, by 2 launches of the same command in results"
+        "estimated time: 1 min to 2 min, from 2 launches of the same command in results"
     )
 
 
@@ -56,8 +56,8 @@ def test_launches_of_other_commands_and_those_that_ended_early_are_not_taken() -
 def test_jobs_that_were_never_run_are_taken_to_be_like_the_others() -> None:
     kept(39)
     assert estimate([LATENCY, OTHER], Path("results")) == (
-        "it takes about 4 min, by 1 launch of the same commands in results; 1 of 2 have none, and"
-        " are taken to be like the others"
+        "estimated time: about 4 min, from 1 launch of the same commands in results; 1 of 2"
+        " commands estimated from the others"
     )
 
 

@@ -59,7 +59,7 @@ def test_info_tells_the_memory_of_a_replay(commlens: Commlens, tmp_path: Path) -
     (tmp_path / "t.clt").write_bytes(container.written(small()))
     told = commlens("trace", "info", tmp_path / "t.clt", COMMLENS_BENCH=str(BENCH)).stdout
     # 80 bytes for the request, 80 and 32 for the other calls, in multiples of 64; and one more.
-    assert "a replay has buffers of up to 321 B on a rank" in told
+    assert "a replay has buffers of up to 321 B per rank" in told
 
 
 def test_settings_are_tuned_for_the_program_of_a_trace(commlens: Commlens) -> None:

@@ -120,5 +120,5 @@ def test_info_says_that_a_trace_is_uniform(commlens: Commlens, tmp_path: Path) -
     for ranks in (2, 3):
         file = tmp_path / f"{ranks}.clt"
         file.write_bytes(container.written(made(ranks, shift(1))))
-        said = "uniform: it can be replayed on any number of ranks from 3 on"
+        said = "uniform: it can be replayed on 3 or more ranks"
         assert (said in commlens("trace", "info", file).stdout) == (ranks == 3)

@@ -100,7 +100,7 @@ def test_a_difference_is_named_and_fails(reroute: Rerouting) -> None:
     ran = reroute("--verify", files=files)
     assert ran.returncode == 1
     assert re.search(r"MPI_Allreduce +1 +7 +12 +1\.5 +1\.25", ran.stdout)
-    assert "wrong: --verify found 1 element with another value than MPI's" in ran.stdout
+    assert "wrong: --verify found 1 element whose value differs from MPI's" in ran.stdout
     assert reroute("--verify", files=files, script="exit 3").returncode == 3
     ran = reroute("--verify", files=both())
     assert ran.returncode == 0

@@ -55,8 +55,9 @@ def absolute(trace: Trace) -> Trace:
 
 
 def least_ranks(trace: Trace) -> int | None:
-    """Of a trace with distances whose ranks all do the same: how many it can be replayed on at
-    least. A distance of half of the ranks or more may be one in the other direction."""
+    """The least number of ranks on which a trace with distances can be replayed; None unless all
+    ranks make the same calls. A distance of half of the ranks or more may be one in the other
+    direction."""
     size = trace.header.get("ranks")
     bodies = {rank.body for rank in trace.ranks}
     is_whole = trace.header.get("complete") is True and len(trace.ranks) == size

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 #include "device/launch.hpp"
@@ -16,8 +17,17 @@ constexpr const char* reductions = "reductions";
 constexpr const char* vectors = "vectors";
 }  // namespace step
 
-/// Inner products that one kernel computes, and factors that a thread has in registers.
-constexpr int at_once = 16;
+/// Vectors that one kernel reads: each of their inner products, or factors, is in a register. Kernels for fewer vectors
+/// have fewer registers, so that more of their threads read at the same time.
+constexpr std::size_t most_at_once = 16;
+
+/// Calls function(std::integral_constant<int, n>) for the least n of 4, 8 and 16 that is not less than the count.
+template <class Function>
+void with_at_once(std::size_t count, Function function) {
+  if (count <= 4) return function(std::integral_constant<int, 4>{});
+  if (count <= 8) return function(std::integral_constant<int, 8>{});
+  function(std::integral_constant<int, static_cast<int>(most_at_once)>{});
+}
 
 /// Of the residual in a cycle. As the basis is rounded to single precision, the residual is off by up to 1e-7 of what
 /// it was at the start of the cycle: what the recurrence says of it is right within 1% down to this part, and not
@@ -35,6 +45,7 @@ struct Basis {
 };
 
 /// Inner products of w with vectors first … first + count - 1.
+template <int AtOnce>
 struct Products {
   Basis basis;
   const double* w;
@@ -46,7 +57,7 @@ struct Products {
 #if COMMLENS_GPU_COMPILER
 #pragma unroll
 #endif
-    for (std::size_t n = 0; n < at_once; ++n) {
+    for (std::size_t n = 0; n < AtOnce; ++n) {
       if (n < count) sums[n] += value * basis.at(first + n, i);
     }
   }
@@ -54,6 +65,7 @@ struct Products {
 
 /// The basis's next vector: w - sum over k of (w . v_k) / (v_k . v_k) v_k, where products[k] is w . v_k. Returns the
 /// square of an owned unknown.
+template <int AtOnce>
 struct Subtract {
   Basis basis;
   const double* products;
@@ -62,21 +74,21 @@ struct Subtract {
   std::size_t counted;
   const double* w;
   float* next;
-  double factors[at_once] = {};
+  double factors[AtOnce] = {};
 
   [[nodiscard]] COMMLENS_FUNCTION double factor(std::size_t k) const { return products[k] * inverse_squares[k]; }
   COMMLENS_FUNCTION void prepare() {
-    for (std::size_t k = 0; k < at_once; ++k) factors[k] = k < count ? factor(k) : 0.0;
+    for (std::size_t k = 0; k < AtOnce; ++k) factors[k] = k < count ? factor(k) : 0.0;
   }
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
     double value = w[i];
 #if COMMLENS_GPU_COMPILER
 #pragma unroll
 #endif
-    for (std::size_t k = 0; k < at_once; ++k) {
+    for (std::size_t k = 0; k < AtOnce; ++k) {
       if (k < count) value -= factors[k] * basis.at(k, i);
     }
-    for (std::size_t k = at_once; k < count; ++k) value -= factor(k) * basis.at(k, i);
+    for (std::size_t k = AtOnce; k < count; ++k) value -= factor(k) * basis.at(k, i);
     next[i] = static_cast<float>(value);
     const auto rounded = static_cast<double>(next[i]);
     return i < counted ? rounded * rounded : 0.0;
@@ -179,7 +191,7 @@ Fgmres::Fgmres(Level<double>& level, Precondition precondition, const Options& o
       corrections_(context.allocate(options.restart * stride_ * sizeof(float))),
       wide_(context.allocate(stride_ * sizeof(double))),
       image_(context.allocate(stride_ * sizeof(double))),
-      scalars_(context.allocate((3 * (options.restart + 1) + at_once) * sizeof(double))),
+      scalars_(context.allocate((3 * (options.restart + 1) + most_at_once) * sizeof(double))),
       scratch_(context.allocate(device::sum_scratch_bytes)),
       lengths_(options.restart),
       replays_(options.restart) {
@@ -192,13 +204,13 @@ double Fgmres::upper_bytes(std::size_t restart, double length) {
   return of_unknown * (length + 64) + 4 * m * sizeof(double) + 128 * 1024;
 }
 
-/// In iteration j of a cycle: the inner products read w once for every at_once vectors, and j + 1 vectors; subtracting
-/// reads these again, and w, and writes the next one; the preconditioner's result is widened.
+/// In iteration j of a cycle: the inner products read w once for every most_at_once vectors, and j + 1 vectors;
+/// subtracting reads these again, and w, and writes the next one; the preconditioner's result is widened.
 double Fgmres::traffic(std::size_t restart, std::size_t iterations) {
   double bytes = 0;
   for (std::size_t iteration = 0; iteration < iterations; ++iteration) {
     const std::size_t vectors = iteration % restart + 1;
-    const std::size_t chunks = (vectors + at_once - 1) / at_once;
+    const std::size_t chunks = (vectors + most_at_once - 1) / most_at_once;
     bytes += static_cast<double>((chunks + 1) * sizeof(double) + (2 * vectors + 1) * sizeof(float));
     bytes += sizeof(double) + sizeof(float);
   }
@@ -230,16 +242,21 @@ void Fgmres::orthogonalize(std::size_t j, device::Stream& stream) {
   const Basis vectors{basis(0), stride_};
   const std::size_t counted = level_.space().numbering().owned;
   observed(observation_.observer, step::vectors, stream, [&] {
-    for (std::size_t first = 0; first <= j; first += at_once) {
-      const std::size_t these = std::min<std::size_t>(at_once, j + 1 - first);
-      device::launch_sums<at_once>(stream, counted, scratch_.data(), products() + first,
-                                   Products{vectors, w, first, these});
+    for (std::size_t first = 0; first <= j; first += most_at_once) {
+      const std::size_t these = std::min(most_at_once, j + 1 - first);
+      with_at_once(these, [&](auto at_once) {
+        device::launch_sums<decltype(at_once)::value>(stream, counted, scratch_.data(), products() + first,
+                                                      Products<decltype(at_once)::value>{vectors, w, first, these});
+      });
     }
   });
   sum_over_ranks(products(), j + 1, stream);
   observed(observation_.observer, step::vectors, stream, [&] {
-    device::launch_sum(stream, level_.length(), scratch_.data(), squares() + j + 1,
-                       Subtract{vectors, products(), inverse_squares(), j + 1, counted, w, basis(j + 1)});
+    with_at_once(j + 1, [&](auto at_once) {
+      device::launch_sum(
+          stream, level_.length(), scratch_.data(), squares() + j + 1,
+          Subtract<decltype(at_once)::value>{vectors, products(), inverse_squares(), j + 1, counted, w, basis(j + 1)});
+    });
   });
   sum_over_ranks(squares() + j + 1, 1, stream);
   invert(squares() + j + 1, inverse_squares() + j + 1, stream);

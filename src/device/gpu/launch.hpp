@@ -185,10 +185,16 @@ __global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* resul
   add_up(sum, scratch, result, false);
 }
 
+/// As many as are resident on a GPU at the same time, and few enough for the last one to add up.
+template <auto kernel>
+unsigned blocks_of_sum(std::size_t n, unsigned sums) {
+  static const unsigned resident = resident_blocks(kernel, threads_per_block, 0);
+  return std::clamp(blocks_for(n), 1U, std::min({resident, SumScratch::most_blocks / sums, 1056U}));
+}
+
 template <class Function>
 void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function, Traversal traversal) {
-  // Enough blocks to fill a GPU, and few enough for the last one to add up.
-  const unsigned blocks = std::clamp(blocks_for(n), 1U, 1056U);
+  const unsigned blocks = blocks_of_sum<sum_of_indexes<Function>>(n, 1);
   launch_dependent<sum_of_indexes<Function>>(blocks, threads_per_block, 0, stream, n, static_cast<SumScratch*>(scratch),
                                              result, function, traversal);
 }
@@ -206,8 +212,7 @@ __global__ void sums_of_indexes(std::size_t n, SumScratch* scratch, double* resu
 
 template <int Count, class Function>
 void launch_sums(void* stream, std::size_t n, void* scratch, double* result, Function function) {
-  constexpr unsigned most = SumScratch::most_blocks / Count;
-  const unsigned blocks = std::clamp(blocks_for(n), 1U, std::min(most, 1056U));
+  const unsigned blocks = blocks_of_sum<sums_of_indexes<Count, Function>>(n, Count);
   launch_dependent<sums_of_indexes<Count, Function>>(blocks, threads_per_block, 0, stream, n,
                                                      static_cast<SumScratch*>(scratch), result, function);
 }

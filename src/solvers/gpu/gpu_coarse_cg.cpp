@@ -45,11 +45,15 @@ struct Row {
   }
 };
 
-/// Of the blocks' sums, which all threads of a block get: the same bits in all blocks.
-__device__ inline void add_up_blocks(const double* of_block, double (&sums)[2]) {
-  __shared__ double all[2];
-  double parts[2];
+/// This thread's part of the blocks' sums.
+__device__ inline void read_parts(const double* of_block, double (&parts)[2]) {
+#pragma unroll
   for (int n = 0; n < 2; ++n) parts[n] = device::gpu::part_of_sum(of_block + n * gridDim.x, threadIdx.x, threads);
+}
+
+/// The sums of all parts, which all threads of a block get: the same bits in all blocks.
+__device__ inline void add_up_parts(const double (&parts)[2], double (&sums)[2]) {
+  __shared__ double all[2];
   const double sum = device::gpu::add_up_in_block(parts);
   if (threadIdx.x < 2) all[threadIdx.x] = sum;
   __syncthreads();
@@ -88,9 +92,11 @@ __global__ void gpuLaunchBounds(threads, 4) coarse_cg_kernel(const CoarseCgCall 
     const double sum = device::gpu::add_up_in_block(products);
     if (threadIdx.x < 2) of_block[threadIdx.x * gridDim.x + blockIdx.x] = sum;
     grid.sync();
+    double parts[2];
     double sums[2];
-    add_up_blocks(of_block, sums);
-    const double n = active ? matrix.times(exchanged) : 0.0;
+    read_parts(of_block, parts);
+    const double n = active ? matrix.times(exchanged) : 0.0;  // before threads wait: a latency of memory for both
+    add_up_parts(parts, sums);
     constexpr double rounding = 1.0 / (1 << 24);
     if (step == 0) first = sums[0];
     if (!(sums[0] > rounding * rounding * first)) break;

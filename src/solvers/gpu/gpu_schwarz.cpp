@@ -1,11 +1,11 @@
 // The Schwarz smoother on a GPU. A block solves several extended elements, each with N nodes in a direction. A thread
-// has some of an element's N x N lines in registers, in one direction after the other; between, shared memory holds the
-// element. So all threads of an element read the same row of a matrix of eigenvectors at once, for several lines each.
+// has two of an element's N x N lines in registers, in one direction after the other; between, shared memory holds the
+// element. So all threads of an element read the same row of a matrix of eigenvectors at once, for two lines each.
 //
 // Of an element of order 7 (N = 10) the six products are 49,520 multiply-adds, as on the way back only the element's
 // own nodes are computed: for 8000 elements 13 us of an H100's arithmetic in single precision. Eigenvectors, numbers of
-// unknowns and of neighbors' unknowns are 5.2 kB, and vectors 4.1 kB, which are 25 us of its memory. It takes 81 us:
-// 168 registers of a thread leave room for 12 warps per multiprocessor, which mostly wait for memory.
+// unknowns and of neighbors' unknowns are 5.2 kB, and vectors 4.1 kB, which are 25 us of its memory. Both overlap only
+// as far as other blocks compute while one waits: so a thread has few registers (63 for N = 10).
 #include <cstddef>
 #include <cstdint>
 
@@ -24,99 +24,68 @@ template <int N>
 struct Layout {
   static constexpr int interior = N - 2;  ///< nodes of the element itself
   static constexpr int row = N;
-  static constexpr int plane = N * N | 1;  ///< odd: the same place of all planes is in different banks
+  static constexpr int plane = N * N | 3;  ///< lanes that read lines in any direction meet in few banks
   static constexpr int field = plane * N;
   static constexpr int matrix_row = static_cast<int>(EigenLayout::row(N));
   static constexpr int matrix = static_cast<int>(EigenLayout::matrix(N));
   static constexpr int eigen = static_cast<int>(EigenLayout::element(N));
-  static constexpr int groups = 2;  ///< threads that share the lines of one index
-  static constexpr int threads = 64;
-  static constexpr int elements = threads / (groups * N);
+  static constexpr int lines = 2;                         ///< of a thread
+  static constexpr int groups = (N + lines - 1) / lines;  ///< of lines: a thread has lines group, group + groups
+  static constexpr int element_threads = N * groups;
+  static constexpr int threads = element_threads <= 160 ? 160 : (element_threads + 31) / 32 * 32;
+  static constexpr int elements = threads / element_threads;
   static constexpr std::size_t shared_bytes = sizeof(float) * static_cast<std::size_t>((eigen + field) * elements);
-  /// Blocks per multiprocessor that its registers must suffice for.
-  static constexpr int at_once = N <= 10 ? 6 : 0;
-
-  /// Lines that a thread has in registers at the same time, of `count`: 50 values at most.
-  static constexpr int lines(int count) {
-    const int most = 50 / N;
-    const int of_group = (count + groups - 1) / groups;
-    const int parts = (of_group + most - 1) / most;
-    return (of_group + parts - 1) / parts;
-  }
 };
 
-/// Some lines of an element, of N values each.
-template <int N, int Lines>
-using LinesOf = float[Lines][N];
-
+/// A thread's lines, of N values each.
 template <int N>
-__device__ inline void read_row(const float* matrix, int m, float (&row)[Layout<N>::matrix_row]) {
-#pragma unroll
-  for (int x = 0; x < Layout<N>::matrix_row; x += 4) {
-    const float4 four = *reinterpret_cast<const float4*>(matrix + m * Layout<N>::matrix_row + x);
-    row[x] = four.x;
-    row[x + 1] = four.y;
-    row[x + 2] = four.z;
-    row[x + 3] = four.w;
-  }
-}
+using Lines = float[Layout<N>::lines][N];
 
 /// products[l][x] = sum over m of matrix[m][x] lines[l][m]: from nodes to eigenvectors.
-template <int N, int Lines>
-__device__ inline void to_eigenvectors(const float* matrix, const LinesOf<N, Lines>& lines,
-                                       LinesOf<N, Lines>& products) {
+template <int N>
+__device__ inline void to_eigenvectors(const float* matrix, const Lines<N>& lines, Lines<N>& products) {
 #pragma unroll
-  for (int l = 0; l < Lines; ++l) {
+  for (int l = 0; l < Layout<N>::lines; ++l) {
 #pragma unroll
     for (int x = 0; x < N; ++x) products[l][x] = 0;
   }
 #pragma unroll
   for (int m = 0; m < N; ++m) {
-    float row[Layout<N>::matrix_row];
-    read_row<N>(matrix, m, row);
 #pragma unroll
-    for (int l = 0; l < Lines; ++l) {
+    for (int x = 0; x < N; x += 4) {
+      const float4 four = *reinterpret_cast<const float4*>(matrix + m * Layout<N>::matrix_row + x);
 #pragma unroll
-      for (int x = 0; x < N; ++x) products[l][x] += row[x] * lines[l][m];
+      for (int l = 0; l < Layout<N>::lines; ++l) {
+        products[l][x] += four.x * lines[l][m];
+        if (x + 1 < N) products[l][x + 1 < N ? x + 1 : 0] += four.y * lines[l][m];
+        if (x + 2 < N) products[l][x + 2 < N ? x + 2 : 0] += four.z * lines[l][m];
+        if (x + 3 < N) products[l][x + 3 < N ? x + 3 : 0] += four.w * lines[l][m];
+      }
     }
   }
 }
 
 /// products[l][m] = sum over x of matrix[m][x] lines[l][x]: back, to the element's own nodes.
-template <int N, int Lines>
-__device__ inline void to_nodes(const float* matrix, const LinesOf<N, Lines>& lines, LinesOf<N, Lines>& products) {
+template <int N>
+__device__ inline void to_nodes(const float* matrix, const Lines<N>& lines, Lines<N>& products) {
 #pragma unroll
-  for (int m = 1; m < N - 1; ++m) {
-    float row[Layout<N>::matrix_row];
-    read_row<N>(matrix, m, row);
+  for (int l = 0; l < Layout<N>::lines; ++l) {
 #pragma unroll
-    for (int l = 0; l < Lines; ++l) {
-      float sum = 0;
+    for (int m = 1; m < N - 1; ++m) products[l][m] = 0;
+  }
 #pragma unroll
-      for (int x = 0; x < N; ++x) sum += row[x] * lines[l][x];
-      products[l][m] = sum;
+  for (int x = 0; x < N; x += 4) {
+#pragma unroll
+    for (int m = 1; m < N - 1; ++m) {
+      const float4 four = *reinterpret_cast<const float4*>(matrix + m * Layout<N>::matrix_row + x);
+#pragma unroll
+      for (int l = 0; l < Layout<N>::lines; ++l) {
+        products[l][m] += four.x * lines[l][x];
+        if (x + 1 < N) products[l][m] += four.y * lines[l][x + 1 < N ? x + 1 : 0];
+        if (x + 2 < N) products[l][m] += four.z * lines[l][x + 2 < N ? x + 2 : 0];
+        if (x + 3 < N) products[l][m] += four.w * lines[l][x + 3 < N ? x + 3 : 0];
+      }
     }
-  }
-}
-
-/// Lines of which each begins `apart` after the one before; of these there are `count`.
-template <int N, int Lines>
-__device__ inline void read_lines(const float* from, int apart, int stride, int count, LinesOf<N, Lines>& lines) {
-#pragma unroll
-  for (int l = 0; l < Lines; ++l) {
-#pragma unroll
-    for (int m = 0; m < N; ++m) lines[l][m] = l < count ? from[l * apart + m * stride] : 0.0F;
-  }
-}
-
-/// Their values First … N - 1 - First.
-template <int N, int Lines, int First>
-__device__ inline void write_lines(float* to, int apart, int stride, int count, const LinesOf<N, Lines>& lines) {
-#pragma unroll
-  for (int l = 0; l < Lines; ++l) {
-    if (l >= count) break;
-#pragma unroll
-    for (int m = First; m < N - First; ++m) to[l * apart + m * stride] = lines[l][m];
   }
 }
 
@@ -129,148 +98,146 @@ __device__ inline void read_places(const SchwarzCall& call, std::size_t element,
   const std::uint32_t* const faces = call.neighbors + element * 6 * n * n;
   const bool inside_i = i > 0 && i < N - 1;
   const bool inside_j = j > 0 && j < N - 1;
-  const std::uint32_t* nodes = nullptr;
-  int stride = n;
-  place[0] = Numbering::fixed;
-  place[N - 1] = Numbering::fixed;
+#pragma unroll
+  for (int k = 0; k < N; ++k) place[k] = Numbering::fixed;
   if (inside_i && inside_j) {
     const int face = (i - 1) + n * (j - 1);
-    nodes = call.unknowns + element * n * n * n + face;
-    stride = n * n;
+    const std::uint32_t* const nodes = call.unknowns + element * n * n * n + face;
     place[0] = faces[4 * n * n + face];
     place[N - 1] = faces[5 * n * n + face];
+#pragma unroll
+    for (int k = 0; k < n; ++k) place[k + 1] = nodes[k * n * n];
   } else if (inside_i != inside_j) {
     const int side = inside_j ? (i == 0 ? 0 : 1) : (j == 0 ? 2 : 3);
-    nodes = faces + side * n * n + (inside_j ? j - 1 : i - 1);
-  }
+    const std::uint32_t* const nodes = faces + side * n * n + (inside_j ? j - 1 : i - 1);
 #pragma unroll
-  for (int k = 0; k < n; ++k) place[k + 1] = nodes == nullptr ? Numbering::fixed : nodes[k * stride];
+    for (int k = 0; k < n; ++k) place[k + 1] = nodes[k * n];
+  }
 }
 
-/// A thread's part of one element.
+/// A thread's part of one element. Lines are numbered by a second index, besides `own`.
 template <int N>
 struct Part {
   using Of = Layout<N>;
-  static constexpr int lines = Of::lines(N);
-  static constexpr int inner_lines = Of::lines(Of::interior);
 
   const SchwarzCall& call;
   const float* eigen;  ///< in shared memory
   float* field;
   std::size_t element;
-  int own;    ///< i of its lines along t, k of its other lines
+  int own;    ///< i of its lines along t, k of all others
   int group;  ///< of lines
 
-  /// Several lines' places are read before any value is: one after the other they would cost a latency of memory each.
-  __device__ void read_and_transform_t() const {
-#pragma unroll 1
-    for (int j = group * lines; j < N; j += Of::groups * lines) {
-      std::uint32_t place[lines][N];
-      LinesOf<N, lines> values;
-      LinesOf<N, lines> products;
+  [[nodiscard]] __device__ int line(int l) const { return group + Of::groups * l; }
+
+  __device__ void read_lines(const float* from, int apart, int stride, int end, Lines<N>& lines) const {
 #pragma unroll
-      for (int l = 0; l < lines; ++l) read_places<N>(call, element, own, j + l, place[l]);
+    for (int l = 0; l < Of::lines; ++l) {
 #pragma unroll
-      for (int l = 0; l < lines; ++l) {
-#pragma unroll
-        for (int k = 0; k < N; ++k) {
-          const bool none = place[l][k] == Numbering::fixed;
-          values[l][k] = none ? 0.0F : call.input[place[l][k] & ~Numbering::by_several];
-        }
-      }
-      to_eigenvectors<N, lines>(eigen + 2 * Of::matrix, values, products);
-      write_lines<N, lines, 0>(field + own + Of::row * j, Of::row, Of::plane, N - j, products);
+      for (int m = 0; m < N; ++m) lines[l][m] = line(l) < end ? from[line(l) * apart + m * stride] : 0.0F;
     }
+  }
+  /// Values First … N - 1 - First.
+  template <int First>
+  __device__ void write_lines(float* to, int apart, int stride, int end, const Lines<N>& lines) const {
+#pragma unroll
+    for (int l = 0; l < Of::lines; ++l) {
+      if (line(l) >= end) break;
+#pragma unroll
+      for (int m = First; m < N - First; ++m) to[line(l) * apart + m * stride] = lines[l][m];
+    }
+  }
+
+  __device__ void read_all_places(std::uint32_t (&places)[Of::lines][N]) const {
+#pragma unroll
+    for (int l = 0; l < Of::lines; ++l) read_places<N>(call, element, own, line(l), places[l]);
+  }
+
+  __device__ void read_and_transform_t(const std::uint32_t (&places)[Of::lines][N]) const {
+    Lines<N> values;
+    Lines<N> products;
+#pragma unroll
+    for (int l = 0; l < Of::lines; ++l) {
+#pragma unroll
+      for (int k = 0; k < N; ++k) {
+        const bool none = places[l][k] == Numbering::fixed;
+        values[l][k] = none ? 0.0F : call.input[places[l][k] & ~Numbering::by_several];
+      }
+    }
+    to_eigenvectors<N>(eigen + 2 * Of::matrix, values, products);
+    write_lines<0>(field + own, Of::row, Of::plane, N, products);
   }
 
   __device__ void transform_r() const {
-#pragma unroll 1
-    for (int j = group * lines; j < N; j += Of::groups * lines) {
-      float* const at = field + Of::plane * own + Of::row * j;
-      LinesOf<N, lines> values;
-      LinesOf<N, lines> products;
-      read_lines<N, lines>(at, Of::row, 1, N - j, values);
-      to_eigenvectors<N, lines>(eigen, values, products);
-      write_lines<N, lines, 0>(at, Of::row, 1, N - j, products);
-    }
+    float* const at = field + Of::plane * own;
+    Lines<N> values;
+    Lines<N> products;
+    read_lines(at, Of::row, 1, N, values);
+    to_eigenvectors<N>(eigen, values, products);
+    write_lines<0>(at, Of::row, 1, N, products);
   }
 
-  /// To eigenvectors, where values are divided by the eigenvalues, and back.
-  __device__ void solve_s() const {
+  __device__ void transform_s_and_divide(Lines<N>& products) const {
     const float* const values_of_r = eigen + 3 * Of::matrix;
     const float* const values_of_s = values_of_r + Of::matrix_row;
-    const float value_of_t = values_of_s[Of::matrix_row + own];
-#pragma unroll 1
-    for (int i = group * lines; i < N; i += Of::groups * lines) {
-      float* const at = field + Of::plane * own + i;
-      LinesOf<N, lines> values;
-      LinesOf<N, lines> products;
-      read_lines<N, lines>(at, 1, Of::row, N - i, values);
-      to_eigenvectors<N, lines>(eigen + Of::matrix, values, products);
+    Lines<N> values;
+    read_lines(field + Of::plane * own, 1, Of::row, N, values);
+    to_eigenvectors<N>(eigen + Of::matrix, values, products);
 #pragma unroll
-      for (int l = 0; l < lines; ++l) {
-        const float sum = value_of_t + values_of_r[i + l < N ? i + l : 0];
+    for (int l = 0; l < Of::lines; ++l) {
+      const float sum = values_of_s[Of::matrix_row + own] + values_of_r[line(l) < N ? line(l) : 0];
 #pragma unroll
-        for (int m = 0; m < N; ++m) products[l][m] = __fdividef(products[l][m], sum + values_of_s[m]);
-      }
-      to_nodes<N, lines>(eigen + Of::matrix, products, values);
-      write_lines<N, lines, 1>(at, 1, Of::row, N - i, values);
+      for (int m = 0; m < N; ++m) products[l][m] = __fdividef(products[l][m], sum + values_of_s[m]);
     }
   }
 
+  __device__ void back_s(const Lines<N>& products) const {
+    Lines<N> values;
+    to_nodes<N>(eigen + Of::matrix, products, values);
+    write_lines<1>(field + Of::plane * own, 1, Of::row, N, values);
+  }
+
+  /// From here on of the own nodes alone: lines 1 … N - 2.
   __device__ void back_r() const {
-#pragma unroll 1
-    for (int j = 1 + group * inner_lines; j < N - 1; j += Of::groups * inner_lines) {
-      float* const at = field + Of::plane * own + Of::row * j;
-      LinesOf<N, inner_lines> values;
-      LinesOf<N, inner_lines> products;
-      read_lines<N, inner_lines>(at, Of::row, 1, N - 1 - j, values);
-      to_nodes<N, inner_lines>(eigen, values, products);
-      write_lines<N, inner_lines, 1>(at, Of::row, 1, N - 1 - j, products);
-    }
+    float* const at = field + Of::plane * own + Of::row;
+    Lines<N> values;
+    Lines<N> products;
+    read_lines(at, Of::row, 1, N - 2, values);
+    to_nodes<N>(eigen, values, products);
+    write_lines<1>(at, Of::row, 1, N - 2, products);
   }
 
   __device__ void back_t_and_add() const {
     if (own == 0 || own == N - 1) return;
-#pragma unroll 1
-    for (int j = 1 + group * inner_lines; j < N - 1; j += Of::groups * inner_lines) {
-      LinesOf<N, inner_lines> values;
-      LinesOf<N, inner_lines> products;
-      read_lines<N, inner_lines>(field + own + Of::row * j, Of::row, Of::plane, N - 1 - j, values);
-      to_nodes<N, inner_lines>(eigen + 2 * Of::matrix, values, products);
-      add_lines(j, products);
+    Lines<N> values;
+    Lines<N> products;
+    read_lines(field + own + Of::row, Of::row, Of::plane, N - 2, values);
+    to_nodes<N>(eigen + 2 * Of::matrix, values, products);
+#pragma unroll
+    for (int l = 0; l < Of::lines; ++l) {
+      if (line(l) < N - 2) add_line(line(l), products[l]);
     }
   }
 
   /// Adds to the element's own unknowns; those that no other element has are written.
-  __device__ void add_lines(int j, const LinesOf<N, inner_lines>& products) const {
+  __device__ void add_line(int j, const float (&values)[N]) const {
     constexpr int n = Of::interior;
-    const std::uint32_t* const nodes = call.unknowns + element * n * n * n + (own - 1) + n * (j - 1);
-    std::uint32_t unknown[inner_lines][n];
-    float weight[inner_lines][n];
+    const std::uint32_t* const nodes = call.unknowns + element * n * n * n + (own - 1) + n * j;
+    std::uint32_t unknown[n];
+    float weight[n];
 #pragma unroll
-    for (int l = 0; l < inner_lines; ++l) {
+    for (int k = 0; k < n; ++k) unknown[k] = nodes[n * n * k];
 #pragma unroll
-      for (int k = 0; k < n; ++k) unknown[l][k] = j + l < N - 1 ? nodes[n * l + n * n * k] : Numbering::fixed;
+    for (int k = 0; k < n; ++k) {
+      const bool none = unknown[k] == Numbering::fixed;
+      weight[k] = none ? 0.0F : call.weights[unknown[k] & ~Numbering::by_several];
     }
 #pragma unroll
-    for (int l = 0; l < inner_lines; ++l) {
-#pragma unroll
-      for (int k = 0; k < n; ++k) {
-        const bool none = unknown[l][k] == Numbering::fixed;
-        weight[l][k] = none ? 0.0F : call.weights[unknown[l][k] & ~Numbering::by_several];
-      }
-    }
-#pragma unroll
-    for (int l = 0; l < inner_lines; ++l) {
-#pragma unroll
-      for (int k = 0; k < n; ++k) {
-        const float value = weight[l][k] * products[l][k + 1];
-        const bool by_several = unknown[l][k] >= Numbering::by_several;
-        float* const place = call.output + (unknown[l][k] & ~Numbering::by_several);
-        if (!by_several) *place = value;
-        if (by_several && unknown[l][k] != Numbering::fixed) gpuAtomicAdd(place, value);
-      }
+    for (int k = 0; k < n; ++k) {
+      const float value = weight[k] * values[k + 1];
+      const bool by_several = unknown[k] >= Numbering::by_several;
+      float* const place = call.output + (unknown[k] & ~Numbering::by_several);
+      if (!by_several) *place = value;
+      if (by_several && unknown[k] != Numbering::fixed) gpuAtomicAdd(place, value);
     }
   }
 };
@@ -288,25 +255,30 @@ __device__ inline void copy_eigenvectors(const SchwarzCall& call, std::size_t fi
 }
 
 template <int N>
-__global__ void gpuLaunchBounds(Layout<N>::threads, Layout<N>::at_once) schwarz_kernel(const SchwarzCall call) {
+__global__ void gpuLaunchBounds(Layout<N>::threads, 0) schwarz_kernel(const SchwarzCall call) {
   using Of = Layout<N>;
   extern __shared__ float4 words[];
   float* const eigen = reinterpret_cast<float*>(words);
   float* const fields = eigen + Of::elements * Of::eigen;
-  const int slot = static_cast<int>(threadIdx.x) / (Of::groups * N);
-  const int group = static_cast<int>(threadIdx.x) / N % Of::groups;
-  const int own = static_cast<int>(threadIdx.x) % N;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int slot = thread / Of::element_threads;
   const std::size_t first = call.elements.first + static_cast<std::size_t>(blockIdx.x) * Of::elements;
   const bool active = slot < Of::elements && first + slot < call.elements.last;
-  const Part<N> part{call, eigen + slot * Of::eigen, fields + slot * Of::field, first + slot, own, group};
+  const Part<N> part{call,       eigen + slot * Of::eigen,        fields + slot * Of::field, first + slot,
+                     thread % N, thread % Of::element_threads / N};
+  std::uint32_t places[Of::lines][N];
+  if (active) part.read_all_places(places);
   copy_eigenvectors<N>(call, first, eigen);
   __syncthreads();
   device::gpu::wait_for_previous_kernel();
-  if (active) part.read_and_transform_t();
+  if (active) part.read_and_transform_t(places);
   __syncthreads();
   if (active) part.transform_r();
   __syncthreads();
-  if (active) part.solve_s();
+  Lines<N> products;
+  if (active) part.transform_s_and_divide(products);
+  __syncthreads();  // or the compiler keeps the matrix in registers, from one product to the other
+  if (active) part.back_s(products);
   __syncthreads();
   if (active) part.back_r();
   __syncthreads();

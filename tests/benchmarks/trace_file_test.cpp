@@ -16,6 +16,7 @@
 
 #include "benchmarks/replay/blocks.hpp"
 #include "benchmarks/replay/function.hpp"
+#include "benchmarks/replay/gaps.hpp"
 #include "benchmarks/replay/options.hpp"
 #include "benchmarks/replay/program.hpp"
 #include "benchmarks/replay/trace.hpp"
@@ -117,7 +118,19 @@ TEST(TraceFile, ExactTimesAreReadUpToTheLastWholeBlock) {
   EXPECT_EQ(parse_trace(whole, "a.clt").exact_gaps(0).size(), 3);
   const Trace cut = parse_trace(whole.substr(0, whole.size() - 1), "a.clt");
   EXPECT_TRUE(cut.cut);
-  EXPECT_TRUE(cut.exact_gaps(0).empty());
+  EXPECT_EQ(cut.exact_gaps(0).size(), 2);
+}
+
+TEST(TraceFile, ExactTimesOfNoRankAndWithoutAnEndAreRefused) {
+  TraceWriter writer(2);
+  writer.rank(0);
+  const std::string whole = writer.content();
+  const std::string first = whole.substr(0, whole.size() - TraceWriter::block('R', {1, 0}).size());
+  EXPECT_EQ(whole, first + TraceWriter::block('R', {1, 0}));
+  EXPECT_EQ(problem_of(whole + TraceWriter::block('X', {1, 0})), "");
+  EXPECT_NE(problem_of(first + TraceWriter::block('X', {1, 0})).find("rank 1 has no trace before"), std::string::npos);
+  EXPECT_NE(problem_of(whole + TraceWriter::block('X', {1, 5})).find("a list is longer than the block"),
+            std::string::npos);
 }
 
 TEST(TraceFile, DistancesAreFromTheOwnRank) {
@@ -139,6 +152,37 @@ TEST(TraceFile, DistancesAreFromTheOwnRank) {
   }
   EXPECT_NE(problem_of(ring(1)).find("it has distances in a communicator other than MPI_COMM_WORLD"),
             std::string::npos);
+}
+
+/// One body, and own times: rank r has those of rank r modulo the program's.
+TEST(TraceFile, IsSpreadWithTheTimesOfEachRank) {
+  constexpr std::size_t recorded = 3;
+  TraceWriter writer(recorded);
+  for (std::size_t rank = 0; rank < recorded; ++rank) {
+    writer.rank(rank);
+    writer.call("MPI_Test qf", {0, 0}, 1, rank);
+    writer.exact_gaps_ns.push_back({100 * rank});
+  }
+  Trace trace = parse_trace(writer.content(), "a.clt");
+  ASSERT_EQ(trace.bodies.size(), 1);
+  for (const std::size_t ranks : {2, 5, 7}) {
+    trace.spread(ranks);
+    EXPECT_EQ(trace.ranks, ranks);
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      EXPECT_EQ(trace.times(rank).at(0).calls, 1 + rank % recorded);
+      EXPECT_EQ(trace.exact_gaps(rank).at(0).gap_ns, 100 * (rank % recorded));
+    }
+  }
+}
+
+TEST(GapLoop, PassesTheTimeThatIsAskedFor) {
+  const ExactGap exact{.gap_ns = 70, .gap_cpu_ns = 30};
+  const LeafTimes often{.count = 10, .gap_ns = 700, .gap_cpu_ns = 300};
+  for (const auto& [kind, ns] : {std::pair{Gaps::wall, 70}, {Gaps::cpu, 30}, {Gaps::none, 0}}) {
+    const GapLoop loop(kind);
+    EXPECT_EQ(loop.ns(exact), ns);
+    EXPECT_EQ(loop.mean_ns(often), ns);
+  }
 }
 
 TEST(TraceFile, NeedsMemoryForWhatIsUnderWay) {

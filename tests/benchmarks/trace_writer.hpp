@@ -69,10 +69,7 @@ class TraceWriter {
       add_times(bodies_[rank], 1, times);
       const auto body = static_cast<std::uint64_t>(number_of(bodies, nodes(bodies_[rank])));
       ranks += block('R', number(rank) + number(body) + times);
-      if (exact_gaps_ns.empty() || exact_gaps_ns[rank].empty()) continue;
-      std::string exact = number(rank) + number(exact_gaps_ns[rank].size());
-      for (const std::uint64_t gap : exact_gaps_ns[rank]) exact += number(gap) + signed_number(0) + number(call_ns);
-      ranks += block('X', exact);
+      if (!exact_gaps_ns.empty()) ranks += exact_blocks(rank);
     }
     for (const std::string& body : bodies) content += block('B', body);
     return content + ranks;
@@ -131,6 +128,19 @@ class TraceWriter {
       items.push_back(item.times > 0 ? number(2 * item.times) + nodes(item.body) : number(2 * item.event + 1));
     }
     return list(items);
+  }
+  /// Of two executions each, as a list may continue in the next block.
+  [[nodiscard]] std::string exact_blocks(std::size_t rank) const {
+    const std::vector<std::uint64_t>& gaps = exact_gaps_ns[rank];
+    std::string blocks;
+    for (std::size_t begin = 0; begin < gaps.size(); begin += 2) {
+      std::vector<std::string> items;
+      for (std::size_t i = begin; i < std::min(begin + 2, gaps.size()); ++i) {
+        items.push_back(number(gaps[i]) + signed_number(0) + number(call_ns));
+      }
+      blocks += block('X', number(rank) + list(items));
+    }
+    return blocks;
   }
   void add_times(const Sequence& sequence, std::uint64_t executions, std::string& times) const {
     for (const Item& item : sequence) {

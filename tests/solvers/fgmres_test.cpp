@@ -170,6 +170,33 @@ TEST_P(FgmresIn, EndsAtTheTolerance) {
   }
 }
 
+/// A first correction whose image is rounded as b is, from the other side: the residual of the rounded vectors is half
+/// of the true one.
+TEST_P(FgmresIn, IsNotConvergedByWhatRoundingHides) {
+  Vector correction = whole().random(18);
+  for (double& value : correction) value = static_cast<float>(value);
+  const Vector image = whole().apply(correction);
+  Vector b;
+  for (const double value : image) {
+    const double rounded = static_cast<float>(value);
+    b.push_back(rounded + 0.98 * (rounded - value));
+  }
+  const auto local = [&](const Vector& v) {
+    const Vector values = whole().on(problem().space, v);
+    return std::vector<float>(values.begin(), values.end());
+  };
+  const auto precondition = [&](const float* input, float* output, device::Stream& on) {
+    const std::vector<float> right = local(b);
+    const bool is_first = device::download(input, right.size(), on) == right;
+    is_first ? device::upload(local(correction), output, on) : jacobi()(input, output, on);
+  };
+  const double tolerance = 0.75 * norm(sum(b, -1, image)) / norm(b);
+  const Outcome outcome = solve(precondition, b, {.restart = 30, .iterations = 100, .tolerance = tolerance});
+  EXPECT_TRUE(outcome.solution.converged);
+  EXPECT_GT(outcome.solution.iterations, 1U);
+  EXPECT_LT(residual_of(outcome.x, b), 1.01 * tolerance);
+}
+
 TEST_P(FgmresIn, EndsAfterTheIterationsThatItMayDo) {
   const Vector b = whole().random(14);
   for (const std::size_t iterations : {1, 6, 7}) {

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Collectives on GPUs by MPI, through NCCL and through pinned memory, by one program that does not
 # know of it (reroute.c): on two GPUs, if there are two, on one, and with two ranks on one GPU, which
-# NCCL refuses. Prints a line per run with its status, and the times beside MPI's.
+# NCCL refuses. Prints a line per run with its status, then the times (reroute_rows.py, which writes
+# them to OUT/reroute.json).
 #
 #   tools/gpu/reroute.sh OUT           builds what it runs, with mpicc of MPI_HOME or of the PATH
 #   tools/gpu/reroute.sh OUT BINARIES  runs what an earlier call has built, in a copy of OUT/binaries
 #
 # NCCL_HOME: where lib/libnccl.so.2 is, if the loader does not find it. CUDA_HOME: /usr/local/cuda.
+# COMMLENS_BENCH, built for CUDA, measures what a program takes that calls NCCL itself. LAUNCHES (3):
+# so often on two GPUs, in turn.
 # OUT/NAME.json is what the program printed, OUT/NAME/rank-*.json what the library counted.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,17 +49,17 @@ run() { # run NAME RANKS LARGEST_BYTES [VARIABLE=VALUE…]: with the library, wh
     "$(grep -c '"valid": false' "$out/$name.json") wrong, $((SECONDS - start)) s"
 }
 
-compare() { # compare BASELINE NAME: how many times as fast, per function and size
-  python3 - "$out/$1.json" "$out/$2.json" <<'END'
-import json, sys
-from pathlib import Path
-
-baseline, other = (json.loads(Path(name).read_text())["rows"] for name in sys.argv[1:])
-for one, two in zip(baseline, other):
-    if one["bytes"] >= 65536:
-        print(f'  {one["function"]:16} {one["bytes"]:>10} B  {one["median_us"]:>11.1f} us '
-              f'{two["median_us"]:>11.1f} us  {one["median_us"] / two["median_us"]:7.2f}x')
-END
+nccl() { # nccl NAME: the same operations and sizes by NCCL itself
+  local benchmark extra start=$SECONDS status=0
+  for benchmark in allreduce broadcast allgather alltoall; do
+    extra=(--out-of-place)
+    [[ $benchmark == all[gt]* ]] && extra=(--size-of array)
+    [ $benchmark = allgather ] && extra+=(--out-of-place)
+    timeout 120 mpirun -n 2 "$COMMLENS_BENCH" $benchmark "${extra[@]}" --dtype f32 --memory device \
+      --bytes 8,64,512,4K,32K,256K,2M,16M,80M,256M --transport ccl --timing each --warmup 2 \
+      --repeat 20 --no-ceilings --no-parts --record "$out/$1.jsonl" >>"$out/$1.txt" 2>&1 || status=$?
+  done
+  echo "$1: status $status, $((SECONDS - start)) s"
 }
 
 [ $# -gt 1 ] || build >"$out/build.log" 2>&1 || {
@@ -66,18 +69,20 @@ END
 nvidia-smi -L
 all=268435456 some=16777216
 if [ "$(nvidia-smi -L | wc -l)" -ge 2 ]; then
-  run two-gpus-mpi 2 $all
-  run two-gpus-ccl 2 $all COMMLENS_REROUTE_TO=ccl
+  for launch in $(seq "${LAUNCHES:-3}"); do
+    run "two-gpus-mpi-$launch" 2 $all
+    run "two-gpus-ccl-$launch" 2 $all COMMLENS_REROUTE_TO=ccl
+    [ -n "${COMMLENS_BENCH:-}" ] && nccl "two-gpus-nccl-$launch"
+    run "two-gpus-staged-$launch" 2 $all COMMLENS_REROUTE_TO=staged
+  done
   run two-gpus-verify 2 $some COMMLENS_REROUTE_VERIFY=1
   run two-gpus-dry-run 2 $some COMMLENS_REROUTE_DRY_RUN=1
-  run two-gpus-staged 2 $all COMMLENS_REROUTE_TO=staged
-  compare two-gpus-mpi two-gpus-ccl
+  python3 "$here/reroute_rows.py" "$out"
 fi
 export CUDA_VISIBLE_DEVICES=0
 run one-gpu-mpi 1 $all
 run one-gpu-ccl 1 $all COMMLENS_REROUTE_TO=ccl
 run one-gpu-verify 1 $some COMMLENS_REROUTE_VERIFY=1
-compare one-gpu-mpi one-gpu-ccl
 run shared-gpu-mpi 2 $some
 run shared-gpu-dry-run 2 $some COMMLENS_REROUTE_DRY_RUN=1
 run shared-gpu-refused 2 $some COMMLENS_REROUTE_VERIFY=1

@@ -104,13 +104,11 @@ def compare(
         from commlens.render.plots import check_picture
 
         check_picture(picture, "--plot")
-    if reference is not None:
-        if by is not None or benchmark is not None or len(words) != 1:
-            raise CommlensError(
-                f"--reference {reference}: name the records that it is compared with, one file or"
-                " folder; leave out --by and --run"
-            )
-        words = (*words, reference)
+    if reference is not None and (by is not None or benchmark is not None or len(words) != 1):
+        raise CommlensError(
+            f"--reference {reference}: name the records that it is compared with, one file or"
+            " folder; leave out --by and --run"
+        )
     if benchmark is not None:
         if by is not None:
             raise CommlensError("--by beside --run: --run compares --a with --b; leave out --by")
@@ -124,16 +122,15 @@ def compare(
                 f"{' and '.join(of_run)} without --run: name the benchmark with --run, or leave"
                 f" {'it' if len(of_run) == 1 else 'them'} out"
             )
-        # What is no file may be the name of published results.
-        may_be_name = by is None and len(words) == 2 and not os.path.lexists(option.path(words[1]))
-        may_be_name = may_be_name and not words[1].endswith(".jsonl") and "/" not in words[1]
-        if reference is not None or may_be_name:
+        if by is None and len(words) == 2 and _may_be_reference(words[1]):
+            reference = words[1]
+        if reference is not None:
             if fail_if_slower is not None or picture:
                 raise CommlensError(
-                    f"{words[1]} has single values, of which no difference is significant:"
+                    f"{reference} has single values, of which no difference is significant:"
                     " leave out --fail-if-slower and --plot (`commlens plot` draws them)"
                 )
-            sys.exit(_published(words[0], words[1], form))
+            sys.exit(_published(words[0], reference, form))
         status, sides = _group(words, by) if by is not None else _two(words)
     with without_collections(), telling() as tell:
         if (count := sum(map(len, sides))) > _MANY_RECORDS:
@@ -164,6 +161,11 @@ def _two(paths: Sequence[str]) -> tuple[int, list[Records]]:
         )
     loaded = [load_any([option.path(name)]) for name in paths]
     return worst(tell_problems(side) for side in loaded), loaded
+
+
+def _may_be_reference(word: str) -> bool:
+    """What is no file may be the name of published results."""
+    return not (word.endswith(".jsonl") or "/" in word or os.path.lexists(option.path(word)))
 
 
 def _published(records: str, name: str, form: str) -> int:

@@ -56,19 +56,19 @@ def info(file: Path) -> None:
     from commlens.render.trace_tables import trace_things
 
     content = container.read(file)
-    things = trace_things(content, summary.summarize(content), file, _memory_of_replay(file))
+    memory = _memory_of_replay(file, len(content.ranks))
+    things = trace_things(content, summary.summarize(content), file, memory)
     print_things(console(), things)
 
 
-def _memory_of_replay(file: Path) -> float | None:
+def _memory_of_replay(file: Path, ranks: int) -> float | None:
     """Bytes of the messages of the rank that has most; None where the native program is missing or
     does not replay the trace."""
-    from commlens.cli.replay import ranks_of
     from commlens.jobs.native import find_native
 
     words = ["replay", "--trace", str(file), "--allow-partial"]
     try:
-        return find_native().memory_bytes(ranks_of(file) or 0, words)
+        return find_native().memory_bytes(ranks, words)
     except CommlensError:
         return None
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from commlens.base.text import format_bytes, format_count, plural
-from commlens.profile.traces.relative import least_ranks, relative
 from commlens.profile.traces.summary import FunctionSummary, Summary, problems
 from commlens.profile.traces.trace import Trace
 from commlens.render.table import Column, Lines, Table, Thing
@@ -52,7 +51,8 @@ def _head(trace: Trace, summary: Summary, file: Path, memory: float | None) -> I
         yield f"# a replay has buffers of up to {format_bytes(round(memory))} per rank"
     if exact := sum(len(rank.exact) for rank in trace.ranks):
         yield f"# exact times of {plural(exact, 'execution')}"
-    if least := least_ranks(relative(trace)):
+    least = trace.header.get("least_ranks")
+    if least and len(trace.ranks) == trace.header.get("ranks"):
         yield f"# uniform: it can be replayed on {least} or more ranks"
     if summary.opaque_share:
         yield f"# {summary.opaque_share:.1%} of the time in MPI was in calls that are not replayed"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,14 +18,14 @@ UNKNOWN = "no estimate of the time: results has no launch of the same command"
 
 
 def kept(seconds: int, *words: str, job: JobSpec = LATENCY, expected: int = 2) -> None:
-    """A launch of this job that has written two records of so many."""
+    """A launch of this job that has written two records of so many, the first at the hour."""
     records = [make_record(bytes=size, start=f"launch-{seconds}") for size in (8, 64)]
-    for record in records:
+    for record, at in zip(records, (0, seconds)):
         program = job.program(Path("/elsewhere/commlens-bench"), Path("of-then.jsonl"))
         record["start"].update(
             command=[*program, *words], records=expected, time="2026-11-27T10:59:50Z"
         )
-        record["time"] = f"2026-11-27T11:{seconds // 60:02}:{seconds % 60:02}Z"
+        record["time"] = f"2026-11-27T11:{at // 60:02}:{at % 60:02}Z"
     file = Path(f"results/some/{seconds}.jsonl")
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("".join(lines(records)))
@@ -54,10 +55,28 @@ def test_launches_of_other_commands_and_those_that_ended_early_are_not_taken() -
 
 
 def test_jobs_that_were_never_run_are_taken_to_be_like_the_others() -> None:
-    kept(39)
+    kept(35)  # 46 s with the second for MPI: four of them are more than 3 min
     assert estimate([LATENCY, OTHER], Path("results")) == (
         "estimated time: about 4 min, from 1 launch of the same commands in results; 1 of 2"
         " commands estimated from the others"
+    )
+
+
+def test_each_job_has_its_own_time() -> None:
+    kept(9)
+    kept(289, job=OTHER)
+    assert estimate([LATENCY, OTHER], Path("results")) == (
+        "it takes about 6 min, by 2 launches of the same commands in results"
+    )
+
+
+def test_the_newest_files_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("commlens.jobs.estimate._NEWEST", 1)
+    kept(289)
+    kept(9)
+    os.utime("results/some/289.jsonl", (1, 1))
+    assert estimate([LATENCY], Path("results")) == (
+        "it takes about 1 min, by 1 launch of the same command in results"
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from commlens.profile.traces import container
+from commlens.profile.traces.trace import Event
 from conftest import Commlens
 from native_helpers import BENCH, RING, measured, needs_native, on_host_build, shown
 from trace_helpers import ring, small
@@ -60,6 +61,18 @@ def test_info_tells_the_memory_of_a_replay(commlens: Commlens, tmp_path: Path) -
     told = commlens("trace", "info", tmp_path / "t.clt", COMMLENS_BENCH=str(BENCH)).stdout
     # 80 bytes for the request, 80 and 32 for the other calls, in multiples of 64; and one more.
     assert "a replay has buffers of up to 321 B per rank" in told
+
+
+def test_the_memory_is_that_of_the_rank_that_has_most(commlens: Commlens, tmp_path: Path) -> None:
+    file = tmp_path / "t.clt"
+    trace = small()
+    trace.events[5] = Event(1, (0, 100, 0, 0, 5, 0))  # what rank 1 sends
+    file.write_bytes(container.written(trace))
+    told = commlens("trace", "info", file, COMMLENS_BENCH=str(BENCH)).stdout
+    assert "a replay has buffers of up to 1,025 B per rank" in told
+    file.write_bytes(file.read_bytes()[:-1])  # it has lost rank 1, and is not replayed
+    cut = commlens("trace", "info", file, COMMLENS_BENCH=str(BENCH))
+    assert cut.returncode == 0 and "a replay has buffers" not in cut.stdout
 
 
 def test_settings_are_tuned_for_the_program_of_a_trace(commlens: Commlens) -> None:

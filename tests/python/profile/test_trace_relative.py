@@ -13,10 +13,11 @@ from commlens.profile.traces.trace import CallTimes, Datatype, Event, Rank, Trac
 from conftest import Commlens
 
 Calls = Callable[[int, int], list[Event]]  # of a rank, in a number of ranks
-SENDRECV, SEND, RECV, BCAST, GATHERV, DUP, CART = range(7)
+SENDRECV, SEND, RECV, BCAST, GATHERV, DUP, CART, MERGE = range(8)
 FUNCTIONS = [
     "MPI_Sendrecv bnTrtbnTrtc", "MPI_Send bnTrtc", "MPI_Recv bnTrtc", "MPI_Bcast bnTrc",
     "MPI_Gatherv bnTbaaTrc", "MPI_Comm_dup cC", "MPI_Cart_create cnaanC",
+    "MPI_Intercomm_merge cnC",
 ]  # fmt: skip
 
 
@@ -74,7 +75,10 @@ def sequences(trace: Trace) -> list[list[tuple[str, tuple[int, ...]]]]:
 
 def test_ranks_that_do_the_same_share_a_body(tmp_path: Path) -> None:
     trace = made(4, shift(1), always(BCAST, 0, 2, 0, 0, 0))
-    assert len(relative(trace).bodies) == 1 and len(relative(trace).events) == 2
+    assert len(relative(trace).bodies) == 1
+    sendrecv, bcast = relative(trace).events
+    assert sendrecv.fields == (0, 8, 0, 1, 1, 0, 8, 0, 3, 1, 0), "to the next, from the one before"
+    assert bcast.fields == (0, 2, 0, 0, 0)
     file = tmp_path / "t.clt"
     file.write_bytes(container.written(trace))
     again = container.read(file)
@@ -104,6 +108,7 @@ def test_other_peers_stay_ranks(part: Calls) -> None:
         (3, [shift(1, communicator=2)], None),
         (3, [always(GATHERV, 0, 1, 0, 0, 0, 0, 0, 0, 0)], None),
         (3, [always(CART, 0, 1, 0, 0, 0, 2)], None),
+        (3, [always(MERGE, 2, 0, 3)], None),
         (3, [always(RECV, 0, 1, 0, -2, 0, 0)], None),  # MPI_ANY_SOURCE
     ],
 )
@@ -122,3 +127,5 @@ def test_info_says_that_a_trace_is_uniform(commlens: Commlens, tmp_path: Path) -
         file.write_bytes(container.written(made(ranks, shift(1))))
         said = "uniform: it can be replayed on 3 or more ranks"
         assert (said in commlens("trace", "info", file).stdout) == (ranks == 3)
+    file.write_bytes(file.read_bytes()[:-1])
+    assert "uniform" not in commlens("trace", "info", file).stdout, "its last rank is missing"

@@ -130,6 +130,13 @@ def test_a_job_that_left_no_status(commlens: Commlens, fake: FakeScheduler) -> N
     assert "no record in " in run.stderr
 
 
+def test_a_job_that_could_not_be_started(commlens: Commlens, fake: FakeScheduler) -> None:
+    fake.answer("flux", "f12", "SCHED||", "FAILED||unsatisfiable request")
+    run = commlens("submit", site_file("flux"), *WORDS)
+    assert run.returncode == 1
+    assert "commlens: job f12 could not be started (unsatisfiable request)" in run.stderr
+
+
 @pytest.mark.parametrize(("reason", "text", "is_hopeless"), cases("reasons to wait"))
 def test_a_job_for_which_nobody_can_do_anything_is_cancelled(
     reason: str, text: str, is_hopeless: bool, commlens: Commlens, fake: FakeScheduler

@@ -66,7 +66,7 @@ def test_each_job_has_its_own_time() -> None:
     kept(9)
     kept(289, job=OTHER)
     assert estimate([LATENCY, OTHER], Path("results")) == (
-        "it takes about 6 min, by 2 launches of the same commands in results"
+        "estimated time: about 6 min, from 2 launches of the same commands in results"
     )
 
 
@@ -76,7 +76,7 @@ def test_the_newest_files_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     kept(9)
     os.utime("results/some/289.jsonl", (1, 1))
     assert estimate([LATENCY], Path("results")) == (
-        "it takes about 1 min, by 1 launch of the same command in results"
+        "estimated time: about 1 min, from 1 launch of the same command in results"
     )
 
 

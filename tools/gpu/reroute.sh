@@ -52,9 +52,9 @@ run() { # run NAME RANKS LARGEST_BYTES [VARIABLE=VALUE…]: with the library, wh
 nccl() { # nccl NAME: the same operations and sizes by NCCL itself
   local benchmark extra start=$SECONDS status=0
   for benchmark in allreduce broadcast allgather alltoall; do
-    extra=(--out-of-place)
-    [[ $benchmark == all[gt]* ]] && extra=(--size-of array)
-    [ $benchmark = allgather ] && extra+=(--out-of-place)
+    extra=()
+    [[ $benchmark == all[gt]* ]] && extra+=(--size-of array)
+    [[ $benchmark == all[gr]* ]] && extra+=(--out-of-place)
     timeout 120 mpirun -n 2 "$COMMLENS_BENCH" $benchmark "${extra[@]}" --dtype f32 --memory device \
       --bytes 8,64,512,4K,32K,256K,2M,16M,80M,256M --transport ccl --timing each --warmup 2 \
       --repeat 20 --no-ceilings --no-parts --record "$out/$1.jsonl" >>"$out/$1.txt" 2>&1 || status=$?

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import statistics
+from functools import partial
+
 from commlens.model import Record
 from commlens.model.levels import communication_s, times_by_kind
 from doc_tables import Row, table
-from doc_tables.source import ceiling_of, fact, median, records, rows_of, value
+from doc_tables.source import NOTHING, ceiling_of, fact, median, records, rows_of, value
 
 _THROUGHPUT = "(DOF x iter)/s/rank"
+_VERSIONS = {
+    "first": "h100/bps5-before",
+    "updates fused": "h100/bps5-after",
+    "63 registers": "h100/bps5-63-registers",
+}
 
 
 def _settings(record: Record) -> list[str]:
@@ -24,6 +32,10 @@ def _settings(record: Record) -> list[str]:
 
 def _throughput(record: Record) -> str:
     return f"{value(record, 'throughput_DOF_iter_per_s'):.3g}"
+
+
+def _median_of(launches: list[Record], metric: str) -> float:
+    return statistics.median(value(record, metric) for record in launches)
 
 
 @table
@@ -58,32 +70,38 @@ def bps5_parts() -> list[Row]:
     for name in names:
         times = [{part.name: part.time_s for part in record.parts}.get(name) for record in pool]
         rows.append(
-            [f"`{name}`", *("-" if time is None else f"{time * 1e3:.2f}" for time in times)]
+            [f"`{name}`", *(NOTHING if time is None else f"{time * 1e3:.2f}" for time in times)]
         )
     return rows
 
 
 @table
 def bps5_versions() -> list[Row]:
+    """Medians over launches."""
     rows: list[Row] = [
         [
-            *("one H100, elements", "eps", "version", "levels", "restart"),
+            *("one H100, elements", "eps", "version", "levels", "restart", "launches"),
             *("iterations", "time, ms", _THROUGHPUT, "DOF/s"),
         ]
     ]
-    for version, name in (("before", "h100/bps5-before"), ("now", "h100/bps5-after")):
+    for version, name in _VERSIONS.items():
+        cases: dict[str, list[Record]] = {}
         for record in records(name):
+            cases.setdefault(str(record.parameters), []).append(record)
+        for case in cases.values():
+            first, figures = case[0], partial(_median_of, case)
             rows.append(
                 [
-                    _settings(record)[0],
-                    str(record.parameters["kershaw_eps"]),
+                    _settings(first)[0],
+                    str(first.parameters["kershaw_eps"]),
                     version,
-                    str(record.parameters["levels"]),
-                    str(record.parameters["restart"]),
-                    fact(record, "iterations", ".0f"),
-                    median(record, "time_ms"),
-                    _throughput(record),
-                    f"{value(record, 'throughput_DOF_per_s'):.3g}",
+                    str(first.parameters["levels"]),
+                    str(first.parameters["restart"]),
+                    str(len(case)),
+                    fact(first, "iterations", ".0f"),
+                    f"{figures('time_ms'):.4g}",
+                    f"{figures('throughput_DOF_iter_per_s'):.3g}",
+                    f"{figures('throughput_DOF_per_s'):.3g}",
                 ]
             )
     return rows
@@ -97,10 +115,11 @@ def bps5_versions_parts() -> list[Row]:
         count = float(fact(record, "iterations", ".0f"))
         return {part.name: part.time_s / count * 1e6 for part in record.parts}
 
-    before, now = (of_iteration(records(f"h100/bps5-{name}")[0]) for name in ("before", "after"))
-    rows: list[Row] = [["one H100, µs of an iteration", "before", "now"]]
-    for name, time in before.items():
-        rows.append([f"`{name}`", f"{time:.0f}", f"{now[name]:.0f}" if name in now else "-"])
+    versions = [of_iteration(records(name)[0]) for name in _VERSIONS.values()]
+    rows: list[Row] = [["one H100, µs of an iteration", *_VERSIONS]]
+    for part in versions[0]:
+        times = (times.get(part) for times in versions)
+        rows.append([f"`{part}`", *(NOTHING if time is None else f"{time:.0f}" for time in times)])
     return rows
 
 

@@ -113,14 +113,20 @@ def peers_osu_collectives_two_cores() -> list[Row]:
 
 @table
 def peers_osu_without_barriers() -> list[Row]:
-    """Two ranks, beside OSU's programs as they are, and without their barriers."""
-    (head, *rows), (_, *without) = (
-        _osu_collectives(json_file(f"peers-osu-{name}.json"))
-        for name in ("barriers", "without-barriers")
-    )
-    ranges = [column.removeprefix("2 ranks, ") for column in head[1:]]
-    columns = [f"{side}, {sizes}" for side in ("OSU", "without barriers") for sizes in ranges]
-    return [["operation", *columns], *([*row, *other[1:]] for row, other in zip(rows, without))]
+    """Beside OSU's programs as they are, and without their barriers, by ranks."""
+    sides = {"OSU": "peers-osu-barriers", "without barriers": "peers-osu-without-barriers"}
+    rows: list[Row] = []
+    for folder in ("", "h100/", "h200-x4/"):
+        (head, *with_barriers), (_, *without) = (
+            _osu_collectives(json_file(f"{folder}{name}.json")) for name in sides.values()
+        )
+        ranks = head[1].partition(" ")[0]
+        rows += [
+            [row[0], ranks, *row[1:], *other[1:]] for row, other in zip(with_barriers, without)
+        ]
+    ranges = [column.partition(", ")[2] for column in head[1:]]
+    columns = [f"{side}, {sizes}" for side in sides for sizes in ranges]
+    return [["operation", "ranks", *columns], *rows]
 
 
 @table

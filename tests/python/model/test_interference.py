@@ -141,6 +141,16 @@ def test_the_finding_names_the_program_and_no_other_looks_at_the_record() -> Non
     assert "stress" in finding.fix and "--wait-for-quiet 5m" in finding.fix
 
 
+def test_of_all_launches_on_the_same_hosts_it_is_said_once() -> None:
+    suite = [
+        make_record(start=f"launch-{cores}", interference={**BUSY, "busy_cores": cores})
+        for cores in (1.0, 1.5)
+    ]
+    (finding,) = findings(parsed(*suite))
+    assert "stress used 1.0 of 2 cores of node01" in finding.sentence
+    assert "; so in 2 records" in finding.sentence
+
+
 def test_a_wrong_result_is_found_on_a_busy_machine_too() -> None:
     failed = make_record(status="failed", reason="wrong result: x", interference=BUSY)
     failed["validation"] |= {"status": "failed", "checks": 1, "message": "x"}

@@ -34,18 +34,24 @@ _LOWERED = 0.99  # of the default limit: drivers round
 
 
 def busy_machine(view: View) -> Seen:
-    by_start = grouped(view.busy, lambda record: record.start.start)
-    for records in by_start.values():
+    by_job = grouped(view.busy, lambda record: (_hosts(record.start), _has_slurm(record.start)))
+    for (_, has_slurm), records in by_job.items():
         programs = ", ".join(programs_of(records)) or "other programs"
-        slurm = "srun" if "SLURM_JOB_ID" in records[0].start.environment else ""
         yield observation(
             Evidence(text_of(records[0].start), tuple(records)),
-            which=slurm,
+            which="srun" if has_slurm else "",
             programs=programs,
             why=why_busy(records[0]),
             cases=so_in(records),
-            start=records[0].start,
         )
+
+
+def _hosts(start: Start) -> frozenset[str]:
+    return frozenset(place.host for place in start.placement)
+
+
+def _has_slurm(start: Start) -> bool:
+    return "SLURM_JOB_ID" in start.environment
 
 
 def ranks_share_cores(view: View) -> Seen:

@@ -63,9 +63,11 @@ int world_rank() {
   return rank;
 }
 
-/// Every rank finds the same mistake; one says it, and no rank ends before, as launchers end the others then.
+/// Every rank finds the same mistake; one says it, and no rank ends before, as launchers end the others then. Each MPI
+/// process that was started alone is rank 0: fmt writes a message in one piece, fprintf of glibc 2.37 and later does
+/// not.
 int refuse(const UsageError& error) {
-  if (world_rank() == 0) std::fprintf(stderr, "commlens: %s\n", error.what());
+  if (world_rank() == 0) fmt::print(stderr, "commlens: {}\n", error.what());
   MPI_Barrier(MPI_COMM_WORLD);
   return static_cast<int>(Exit::usage);
 }
@@ -150,7 +152,7 @@ int run_application(int argc, char** argv) {
   } catch (const UsageError& error) {
     return refuse(error);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "commlens: rank %d: %s\n", world_rank(), error.what());
+    fmt::print(stderr, "commlens: rank {}: {}\n", world_rank(), error.what());
     end_job(MPI_COMM_WORLD, static_cast<int>(Exit::failed));
   }
 }

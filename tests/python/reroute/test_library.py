@@ -45,9 +45,10 @@ def test_results_are_those_of_mpi(reroute: Reroute, ranks: int) -> None:
 def test_results_are_right_in_every_mode(reroute: Reroute, kind: str, mode: str) -> None:
     name, _, value = mode.partition("=")
     variables = {f"COMMLENS_REROUTE_{name}": value} if mode else {}
-    run = reroute.run(reroute.compile("conformance.cpp"), kind, "few", **variables)
+    ranks = 2 if reroute.mpi.name == "mpich" else 3  # as above
+    run = reroute.run(reroute.compile("conformance.cpp"), kind, "few", ranks=ranks, **variables)
     assert run.status == 0, run.error
-    assert run.output.count("conforms") == 3
+    assert run.output.count("conforms") == ranks
     is_on_gpu = kind in ("device", "deviating")
     assert (run.total("rerouted_calls") > 0) == is_on_gpu
     assert (run.total("local_copies") > 0) == (kind == "deviating" and mode in ("", "VERIFY=1"))

@@ -63,9 +63,9 @@ int world_rank() {
   return rank;
 }
 
-/// Every rank finds the same mistake; one says it, and no rank ends before, as launchers end the others then. Each MPI
-/// process that was started alone is rank 0: fmt writes a message in one piece, fprintf of glibc 2.37 and later does
-/// not.
+/// Every rank finds the same mistake; one says it, and no rank ends before, as launchers end the others then. Processes
+/// that are started without a launcher are all rank 0 and print at the same time: fmt writes the message in one piece,
+/// fprintf of glibc 2.37 and later does not.
 int refuse(const UsageError& error) {
   if (world_rank() == 0) fmt::print(stderr, "commlens: {}\n", error.what());
   MPI_Barrier(MPI_COMM_WORLD);

@@ -17,11 +17,12 @@ constexpr const char* reductions = "reductions";
 constexpr const char* vectors = "vectors";
 }  // namespace step
 
-/// Vectors that one kernel reads: each of their inner products, or factors, is in a register. Kernels for fewer vectors
-/// have fewer registers, so that more of their threads read at the same time.
+/// Vectors whose inner products, or factors, a kernel has in registers. Kernels for fewer vectors have fewer registers,
+/// so that more of their threads read at the same time. Factors of further vectors are computed for each unknown.
 constexpr std::size_t most_at_once = 16;
 
-/// Calls function(std::integral_constant<int, n>) for the least n of 4, 8 and 16 that is not less than the count.
+/// Calls function(std::integral_constant<int, n>) for the least n of 4, 8 and 16 that is not less than the count, else
+/// for 16.
 template <class Function>
 void with_at_once(std::size_t count, Function function) {
   if (count <= 4) return function(std::integral_constant<int, 4>{});

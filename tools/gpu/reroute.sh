@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # Collectives on GPUs by MPI, through NCCL and through pinned memory, by one program that does not
 # know of it (reroute.c): on two GPUs, if there are two, on one, and with two ranks on one GPU, which
-# NCCL refuses. Prints a line per run with its status, then the times (reroute_rows.py, which writes
-# them to OUT/reroute.json).
+# NCCL refuses. Prints a line per run with its status. With two GPUs also the times of both, which
+# reroute_rows.py writes to OUT/reroute.json.
 #
 #   tools/gpu/reroute.sh OUT           builds what it runs, with mpicc of MPI_HOME or of the PATH
 #   tools/gpu/reroute.sh OUT BINARIES  runs what an earlier call has built, in a copy of OUT/binaries
 #
 # NCCL_HOME: where lib/libnccl.so.2 is, if the loader does not find it. CUDA_HOME: /usr/local/cuda.
-# COMMLENS_BENCH, built for CUDA, measures what a program takes that calls NCCL itself. LAUNCHES (3):
-# so often on two GPUs, in turn.
+# COMMLENS_BENCH: a commlens-bench built for CUDA, to measure NCCL itself, too; without it that column
+# is empty. LAUNCHES: launches of each on two GPUs, in turn (3).
 # OUT/NAME.json is what the program printed, OUT/NAME/rank-*.json what the library counted.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -54,7 +54,7 @@ nccl() { # nccl NAME: the same operations and sizes by NCCL itself
   for benchmark in allreduce broadcast allgather alltoall; do
     extra=()
     [[ $benchmark == all[gt]* ]] && extra+=(--size-of array)
-    [[ $benchmark == all[gr]* ]] && extra+=(--out-of-place)
+    [ $benchmark = allreduce ] && extra+=(--out-of-place)
     timeout 120 mpirun -n 2 "$COMMLENS_BENCH" $benchmark "${extra[@]}" --dtype f32 --memory device \
       --bytes 8,64,512,4K,32K,256K,2M,16M,80M,256M --transport ccl --timing each --warmup 2 \
       --repeat 20 --no-ceilings --no-parts --record "$out/$1.jsonl" >>"$out/$1.txt" 2>&1 || status=$?
@@ -69,6 +69,7 @@ nccl() { # nccl NAME: the same operations and sizes by NCCL itself
 nvidia-smi -L
 all=268435456 some=16777216
 if [ "$(nvidia-smi -L | wc -l)" -ge 2 ]; then
+  rm -f "$out"/two-gpus-*.json "$out"/two-gpus-nccl-*
   for launch in $(seq "${LAUNCHES:-3}"); do
     run "two-gpus-mpi-$launch" 2 $all
     run "two-gpus-ccl-$launch" 2 $all COMMLENS_REROUTE_TO=ccl

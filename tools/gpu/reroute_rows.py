@@ -10,7 +10,6 @@ memory (staged), and for NCCL itself, the median of each launch in microseconds.
 from __future__ import annotations
 
 import json
-import math
 import sys
 from pathlib import Path
 from statistics import median
@@ -31,8 +30,13 @@ def times(out: Path, way: str) -> Times:
     """By function and bytes, a median for each launch."""
     found: Times = {}
     for file in sorted(out.glob(f"two-gpus-{way}-*.json")):
-        for row in json.loads(file.read_text(encoding="utf-8"))["rows"]:
-            found.setdefault((row["function"], row["bytes"]), []).append(row["median_us"])
+        try:
+            rows = json.loads(file.read_text(encoding="utf-8"))["rows"]
+        except json.JSONDecodeError:  # the run did not end; reroute.sh has printed its status
+            continue
+        for row in rows:
+            if row["valid"]:
+                found.setdefault((row["function"], row["bytes"]), []).append(row["median_us"])
     return found
 
 
@@ -61,8 +65,8 @@ def main() -> None:
     (out / "reroute.json").write_text(json.dumps({"rows": rows}, indent=1) + "\n", encoding="utf-8")
     print(f"{'function':16} {'bytes':>10}" + "".join(f" {way + ', us':>12}" for way in columns))
     for row in rows:
-        medians = (median(row[f"{way}_us"] or [math.nan]) for way in columns)
-        print(f"{row['function']:16} {row['bytes']:>10}", *(f"{time:12,.1f}" for time in medians))
+        cells = (f"{median(found):,.1f}" if (found := row[f"{way}_us"]) else "-" for way in columns)
+        print(f"{row['function']:16} {row['bytes']:>10}", *(f"{cell:>12}" for cell in cells))
 
 
 if __name__ == "__main__":

@@ -185,7 +185,7 @@ __global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* resul
   add_up(sum, scratch, result, false);
 }
 
-/// As many as are resident on a GPU at the same time, and few enough for the last one to add up.
+/// At most as many as are resident on the GPU at the same time, and few enough for the last one to add up.
 template <auto kernel>
 unsigned blocks_of_sum(std::size_t n, unsigned sums) {
   static const unsigned resident = resident_blocks(kernel, threads_per_block, 0);

@@ -95,7 +95,7 @@ __global__ void gpuLaunchBounds(threads, 4) coarse_cg_kernel(const CoarseCgCall 
     double parts[2];
     double sums[2];
     read_parts(of_block, parts);
-    const double n = active ? matrix.times(exchanged) : 0.0;  // before threads wait: a latency of memory for both
+    const double n = active ? matrix.times(exchanged) : 0.0;  // before add_up_parts() waits, so that both reads overlap
     add_up_parts(parts, sums);
     constexpr double rounding = 1.0 / (1 << 24);
     if (step == 0) first = sums[0];

@@ -45,3 +45,19 @@ _LARGEST = {
     "bp5": (("MPI_Waitall", "of it `MPI_Waitall`"), ("MPI_Allreduce", "`MPI_Allreduce`")),
     "hpcg": (("MPI_Send", "of it `MPI_Send`"), ("MPI_Allreduce", "`MPI_Allreduce`")),
 }
+
+
+@table
+def replay_predictions() -> list[Row]:
+    """What a setting saves of a program's run, and of its replays."""
+    rows: list[Row] = [
+        ["first setting", "second setting", "LAMMPS", "its replays", "launches of each"]
+    ]
+    for ending in ("", "-eager-limit", "-binding"):
+        found = json_file(f"replay-prediction-lammps{ending}.json")
+        saved = (
+            "{:.1%} ({:.1%} to {:.1%})".format(*found["saved"][side])
+            for side in ("program", "replay")
+        )
+        rows.append([f"`{found['a']}`", f"`{found['b']}`", *saved, str(found["turns"])])
+    return rows

@@ -3,28 +3,29 @@
 
     tools/replay/communication.py [--turns 7] [--launch "mpirun -n 2"] [--out FILE] PROGRAM...
 
-Each turn launches the program with a trace (--exact-times), then one replay of it. Printed is the
-time in MPI, in all and by function, in ms and as the mean over the ranks: medians over the turns,
-and the replay's time over the program's with its interval of 95%. COMMLENS_BENCH names
+Each turn launches the program with a trace (--exact-times), then one replay of that trace. Printed
+is the time in MPI, in all and by function, in ms and as the mean over the ranks: medians over the
+turns; and the median over the turns of the replay's time over the program's, with its interval of
+95%. COMMLENS_BENCH names
 commlens-bench where it is not on the PATH.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 import tempfile
 from pathlib import Path
 from statistics import median
 
+from scipy.stats import binom
+
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
 
 from side_by_side import TOP, arguments, environment, run, write  # noqa: E402
 
-from commlens.model.comparison import interval_over_launches  # noqa: E402
 from commlens.profile.traces import container  # noqa: E402
 from commlens.profile.traces.summary import summarize  # noqa: E402
 
@@ -60,12 +61,13 @@ def replay(launch: list[str], trace: Path) -> Times:
 
 
 def ratio(turns: list[dict[str, Times]]) -> tuple[float, float, float]:
-    """Of the replay to the program, and the ends of its interval."""
-    sides = [[math.log(turn[side][ALL]) for turn in turns] for side in ("program", "replay")]
-    found = interval_over_launches(*sides)
-    if found is None:
-        sys.exit("--turns: too few for an interval; give 5 or more")
-    return found.value, found.low, found.high
+    """The median of the replay's time over that of the launch whose trace it executes, and the ends
+    of its interval: order statistics, by the binomial distribution."""
+    ratios = sorted(turn["replay"][ALL] / turn["program"][ALL] for turn in turns)
+    outside = int(binom.ppf(0.025, len(ratios), 0.5))
+    if outside == 0:
+        sys.exit("--turns: too few for an interval; give 6 or more")
+    return median(ratios), ratios[outside - 1], ratios[-outside]
 
 
 def main() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
-from functools import partial
-
-from commlens.model import Record
+from commlens.model import Record, over_launches
+from commlens.model.launches import launches_of
 from commlens.model.levels import communication_s, times_by_kind
 from doc_tables import Row, table
 from doc_tables.source import NOTHING, ceiling_of, fact, median, records, rows_of, value
@@ -32,10 +30,6 @@ def _settings(record: Record) -> list[str]:
 
 def _throughput(record: Record) -> str:
     return f"{value(record, 'throughput_DOF_iter_per_s'):.3g}"
-
-
-def _median_of(launches: list[Record], metric: str) -> float:
-    return statistics.median(value(record, metric) for record in launches)
 
 
 @table
@@ -85,23 +79,19 @@ def bps5_versions() -> list[Row]:
         ]
     ]
     for version, name in _VERSIONS.items():
-        cases: dict[str, list[Record]] = {}
-        for record in records(name):
-            cases.setdefault(str(record.parameters), []).append(record)
-        for case in cases.values():
-            first, figures = case[0], partial(_median_of, case)
+        for record in over_launches(records(name)):
             rows.append(
                 [
-                    _settings(first)[0],
-                    str(first.parameters["kershaw_eps"]),
+                    _settings(record)[0],
+                    str(record.parameters["kershaw_eps"]),
                     version,
-                    str(first.parameters["levels"]),
-                    str(first.parameters["restart"]),
-                    str(len(case)),
-                    fact(first, "iterations", ".0f"),
-                    f"{figures('time_ms'):.4g}",
-                    f"{figures('throughput_DOF_iter_per_s'):.3g}",
-                    f"{figures('throughput_DOF_per_s'):.3g}",
+                    str(record.parameters["levels"]),
+                    str(record.parameters["restart"]),
+                    str(len(launches_of(record))),
+                    fact(record, "iterations", ".0f"),
+                    median(record, "time_ms"),
+                    _throughput(record),
+                    f"{value(record, 'throughput_DOF_per_s'):.3g}",
                 ]
             )
     return rows

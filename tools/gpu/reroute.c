@@ -113,7 +113,8 @@ static int measure(const Function* function, size_t bytes, int is_first) {
   qsort(times, (size_t)iterations, sizeof *times, compare);
   if (rank == 0) {
     printf("%s\n  {\"function\": \"%s\", \"bytes\": %zu, \"median_us\": %.2f, \"valid\": %s}", is_first ? "" : ",",
-           function->name, bytes, (times[(iterations - 1) / 2] + times[iterations / 2]) / 2 * 1e6, right ? "true" : "false");
+           function->name, bytes, (times[(iterations - 1) / 2] + times[iterations / 2]) / 2 * 1e6,
+           right ? "true" : "false");
     fflush(stdout);
   }
   return right;

@@ -96,6 +96,23 @@ void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Fu
   });
 }
 
+/// Adds to the stream: *result += sum of the doubles `function(i)` for i = 0 … n-1. As launch_sum(), but without
+/// scratch memory, and on a GPU in no fixed order: no block waits for another one.
+template <class Function>
+void launch_unordered_sum(Stream& stream, std::size_t n, double* result, Function function,
+                          Traversal traversal = Traversal::forward) {
+#if COMMLENS_GPU_COMPILER
+  if (stream.on_gpu()) return gpu::launch_unordered_sum(stream.native(), n, result, function, traversal);
+#endif
+  (void)traversal;
+  stream.enqueue([n, result, function]() mutable {
+    prepare_on_host(function);
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum += function(i);
+    *result += sum;
+  });
+}
+
 /// Adds to the stream: result[0 … Count - 1] = the sums of what `function(i, sums)` adds to sums[0 … Count - 1]. As
 /// launch_sum() otherwise.
 template <int Count, class Function>

@@ -65,9 +65,8 @@ template <class Real>
 class PoissonOf final : public Poisson<Real> {
  public:
   PoissonOf(const Mesh& mesh, const Numbering& numbering, Geometry geometry, Storage storage, const Context& context)
-      : gll_(gll(mesh.shape().order)), scratch_(context.allocate(device::sum_scratch_bytes)) {
+      : gll_(gll(mesh.shape().order)) {
     device::Stream& stream = context.stream;
-    stream.fill(scratch_.data(), 0, scratch_.bytes());
     maps_ = device::upload(maps_of<Real>(mesh), context.allocate, stream);
     if (storage == Storage::unique) unknowns_ = device::upload(numbering.of_node, context.allocate, stream);
     if (geometry != Geometry::stored) return;
@@ -81,11 +80,9 @@ class PoissonOf final : public Poisson<Real> {
   }
 
   // NOLINTNEXTLINE(readability-non-const-parameter): kernels write the energy
-  void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
-             device::Stream& stream) override {
+  void apply(ElementRange elements, const Real* input, Real* output, double* energy, device::Stream& stream) override {
     PoissonCall<Real> call = call_of(elements, input, output);
     call.energy = energy;
-    call.add_energy = add_energy;
     run(call, stream);
   }
 
@@ -100,7 +97,6 @@ class PoissonOf final : public Poisson<Real> {
     return {.elements = elements,
             .input = input,
             .output = output,
-            .scratch = scratch_.data(),
             .unknowns = unknowns_.as<std::uint32_t>(),
             .maps = maps_.as<TrilinearOf<Real>>(),
             .factors = factors_.as<Real>()};
@@ -114,7 +110,6 @@ class PoissonOf final : public Poisson<Real> {
   }
 
   Gll gll_;
-  device::Buffer scratch_;
   device::Buffer maps_;
   device::Buffer unknowns_;
   device::Buffer factors_;
@@ -152,7 +147,7 @@ template std::unique_ptr<Poisson<double>> make_poisson(const Mesh&, const Number
 template std::unique_ptr<Poisson<float>> make_poisson(const Mesh&, const Numbering&, Geometry, Storage, const Context&);
 
 double upper_bytes(const Load& load, Geometry geometry, Storage storage) {
-  constexpr double rounding = 128.0 * 1024;  // scratch memory of sums, and what is rounded up
+  constexpr double rounding = 64.0 * 1024;
   const double unknown = storage == Storage::unique ? sizeof(std::uint32_t) : 0;
   const double factors = geometry == Geometry::stored ? 6 * sizeof(double) : 0;
   return rounding + sizeof(Trilinear) * load.elements + (unknown + factors) * load.nodes;

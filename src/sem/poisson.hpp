@@ -41,12 +41,12 @@ class Poisson {
  public:
   virtual ~Poisson() = default;
 
-  /// Queues: output = A input for the elements of the range, and *energy = input . A input of these elements, or, with
-  /// `add_energy`, *energy += that; without `energy` it is not computed. With storage by element the output of the
+  /// Queues: output = A input for the elements of the range, and *energy += input . A input of these elements, in any
+  /// order; without `energy` it is not computed. With storage by element the output of the
   /// range is written. With unique storage elements write the unknowns that no other node of the rank has, and add to
   /// the others, whose output must be 0 before the first range. Nodes on the boundary count as 0 with unique storage;
   /// with storage by element their input must be 0, and their output is not 0.
-  virtual void apply(ElementRange elements, const Real* input, Real* output, double* energy, bool add_energy,
+  virtual void apply(ElementRange elements, const Real* input, Real* output, double* energy,
                      device::Stream& stream) = 0;
   /// Queues: vector -= A input, with unique storage, for the elements of the range.
   virtual void subtract(ElementRange elements, const Real* input, Real* vector, device::Stream& stream) = 0;
@@ -84,10 +84,10 @@ class AssembledPoisson {
   /// As solvers::Apply; without `energy` that is not computed.
   void apply(const Real* input, Real* output, double* energy, device::Stream& stream,
              device::Traversal traversal = device::Traversal::forward) {
-    poisson_.apply({0, boundary_elements_, traversal}, input, output, energy, false, stream);
+    poisson_.apply({0, boundary_elements_, traversal}, input, output, energy, stream);
     if (boundary_elements_ == elements_) return gather_scatter_.apply(output, stream);
     gather_scatter_.start(output, stream);
-    poisson_.apply({boundary_elements_, elements_, traversal}, input, output, energy, true, stream);
+    poisson_.apply({boundary_elements_, elements_, traversal}, input, output, energy, stream);
     if (!stream.on_gpu()) stream.wait();  // a host stream works only while somebody waits for it
     gather_scatter_.local(output, stream);
     gather_scatter_.finish(output, stream);

@@ -33,10 +33,8 @@ struct PoissonCall {
   ElementRange elements;
   const Real* input = nullptr;
   Real* output = nullptr;
-  bool subtract = false;     ///< from the output
-  double* energy = nullptr;  ///< nullptr: nobody asks for it
-  bool add_energy = false;
-  void* scratch = nullptr;                  ///< of launch_sum()
+  bool subtract = false;                    ///< from the output
+  double* energy = nullptr;                 ///< added to; nullptr: nobody asks for it
   const std::uint32_t* unknowns = nullptr;  ///< by node; nullptr: storage by element
   const TrilinearOf<Real>* maps = nullptr;  ///< by element
   const Real* factors = nullptr;            ///< [element][term][node]; nullptr: computed from the maps

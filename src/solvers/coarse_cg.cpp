@@ -195,10 +195,7 @@ class CoarseCg final : public CoarseSolver {
         observation_(observation),
         diagonal_(level, context, observation),
         vectors_(context.allocate(5 * stride() * sizeof(float))),
-        scratch_(context.allocate(device::sum_scratch_bytes)),
-        scalars_(context.allocate((3 * steps + 2) * sizeof(double))) {
-    context.stream.fill(scratch_.data(), 0, scratch_.bytes());
-  }
+        scalars_(context.allocate((3 * steps + 2) * sizeof(double))) {}
 
   void solve(const float* b, float* x, device::Stream& stream) override {
     auto* const r = vectors_.as<float>();
@@ -213,6 +210,7 @@ class CoarseCg final : public CoarseSolver {
                           vector(4)};
     auto* const sums = scalars_.as<double>();
     double* const alphas = sums + 2 * (steps_ + 1);
+    stream.fill(scalars_.data(), 0, scalars_.bytes());
     sum(stream, sums, Start{v, b});
     for (std::size_t step = 0; step < steps_; ++step) {
       level_.apply_to_zero(v.z, v.q, sums + 2 * step + 1, stream);
@@ -238,7 +236,7 @@ class CoarseCg final : public CoarseSolver {
   template <class Function>
   void sum(device::Stream& stream, double* result, Function function) {
     observed(observation_.observer, coarse_step, stream,
-             [&] { device::launch_sum(stream, level_.length(), scratch_.data(), result, function); });
+             [&] { device::launch_unordered_sum(stream, level_.length(), result, function); });
   }
 
   Level<float>& level_;
@@ -248,7 +246,6 @@ class CoarseCg final : public CoarseSolver {
   const Observation& observation_;
   Jacobi diagonal_;
   device::Buffer vectors_;
-  device::Buffer scratch_;
   device::Buffer scalars_;
 };
 
@@ -274,13 +271,15 @@ std::vector<std::uint32_t> places_of(const sem::FunctionSpace& space, const sem:
 }
 
 void spread(const float* from, const std::uint32_t* places, float* to, std::size_t count, device::Stream& stream) {
-  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
+  device::launch(
+      stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
 }
 
 /// The first `counted` values; the others are 0.
 void collect(const float* from, const std::uint32_t* places, float* to, std::size_t counted, std::size_t count,
              device::Stream& stream) {
-  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
+  device::launch(
+      stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
 }
 
 /// The same by every rank for the whole mesh.

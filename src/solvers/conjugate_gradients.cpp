@@ -42,10 +42,10 @@ struct Scalars {
 };
 
 void start_from_zero(const VectorSpace& space, const double* b, double* x, double* r, double* p, double* q, double* s,
-                     void* scratch, double* squared_residual, device::Stream& stream) {
+                     double* squared_residual, device::Stream& stream) {
   const Weighing weighing(space);
-  device::launch_sum(
-      stream, space.length, scratch, squared_residual, COMMLENS_LAMBDA(std::size_t i) {
+  device::launch_unordered_sum(
+      stream, space.length, squared_residual, COMMLENS_LAMBDA(std::size_t i) {
         double value = b[i];
         const double counts = weighing.square(value, i);
         x[i] = 0;
@@ -142,7 +142,8 @@ struct UpdateAll {
 };
 
 void keep_alpha(Scalars scalars, std::size_t k, double* alphas, device::Stream& stream) {
-  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
+  device::launch(
+      stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
 }
 
 /// Distance between vectors: each begins at a multiple of the size of a GPU's memory transactions.
@@ -169,13 +170,11 @@ ConjugateGradients::ConjugateGradients(Solver solver, const VectorSpace& space, 
       transport_(context.transport),
       ranks_(context.communicator.size()),
       vectors_(context.allocate(vectors * stride_of(space.length) * sizeof(double))),
-      scratch_(context.allocate(device::sum_scratch_bytes)),
       scalars_(context.allocate(3 * (limits.iterations + 1) * sizeof(double))) {
   r_ = vectors_.as<double>();
   p_ = r_ + stride_of(space.length);
   q_ = p_ + stride_of(space.length);
   (solver == Solver::fused ? s_ : other_p_) = q_ + stride_of(space.length);
-  context.stream.fill(scratch_.data(), 0, scratch_.bytes());
 }
 
 double ConjugateGradients::traffic(Solver solver, const VectorSpace& space) {
@@ -188,7 +187,7 @@ double ConjugateGradients::traffic(Solver solver, const VectorSpace& space) {
 }
 
 double ConjugateGradients::upper_bytes(double length, double iterations) {
-  constexpr double rounding = 128.0 * 1024;  // scratch memory of sums, and what is rounded up
+  constexpr double rounding = 64.0 * 1024;
   return rounding + sizeof(double) * (static_cast<double>(vectors) * length + 3 * (iterations + 1));
 }
 
@@ -198,7 +197,8 @@ void ConjugateGradients::sum_over_ranks(double* values, std::size_t count, devic
 
 void ConjugateGradients::begin(const double* b, double* x, device::Stream& stream) {
   auto* const scalars = scalars_.as<double>();
-  start_from_zero(space_, b, x, r_, p_, q_, s_, scratch_.data(), scalars, stream);
+  stream.fill(scalars_.data(), 0, scalars_.bytes());
+  start_from_zero(space_, b, x, r_, p_, q_, s_, scalars, stream);
   if (solver_ == Solver::classical) sum_over_ranks(scalars, 1, stream);
 }
 
@@ -211,8 +211,8 @@ void ConjugateGradients::iterate_classical(std::size_t iteration, int steps, dou
   double* const next_p = steps == 0 ? other_p_ : p_;
   apply_(p, q_, of + 2 * iteration + 1, stream, traversal_of(kernel));
   sum_over_ranks(of + 2 * iteration + 1, 1, stream);
-  device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
-                     UpdateResidual{weighing, scalars, iteration, q_, r_}, traversal_of(kernel + 1));
+  device::launch_unordered_sum(stream, space_.length, of + 2 * iteration + 2,
+                               UpdateResidual{weighing, scalars, iteration, q_, r_}, traversal_of(kernel + 1));
   sum_over_ranks(of + 2 * iteration + 2, 1, stream);
   device::launch(stream, space_.length,
                  UpdateSolution{scalars, iteration, clear_from(space_), steps, r_, x, p_, p, next_p, q_},
@@ -227,8 +227,9 @@ void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device:
   apply_(r_, q_, of + 2 * iteration + 1, stream, traversal_of(0));
   sum_over_ranks(of + 2 * iteration, 2, stream);
   keep_alpha(scalars, iteration, alphas, stream);
-  device::launch_sum(stream, space_.length, scratch_.data(), of + 2 * iteration + 2,
-                     UpdateAll{weighing, scalars, iteration, clear_from(space_), x, r_, p_, q_, s_}, traversal_of(1));
+  device::launch_unordered_sum(stream, space_.length, of + 2 * iteration + 2,
+                               UpdateAll{weighing, scalars, iteration, clear_from(space_), x, r_, p_, q_, s_},
+                               traversal_of(1));
 }
 
 Solution ConjugateGradients::solution_after(std::size_t iterations, device::Stream& stream) const {

@@ -20,7 +20,7 @@ namespace commlens::solvers {
 enum class Solver { classical, fused };
 ENUM_NAMES(Solver, {classical, "classical"}, {fused, "fused"});
 
-/// Queues output = A input, combined over all ranks, and *energy = input . A input of this rank. What the
+/// Queues output = A input, combined over all ranks, and *energy += input . A input of this rank. What the
 /// operator adds to (VectorSpace::added_from) holds zeros before.
 using Apply = std::function<void(const double* input, double* output, double* energy, device::Stream& stream,
                                  device::Traversal traversal)>;
@@ -40,7 +40,8 @@ class ConjugateGradients {
 
   /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called whenever the host reads the residual: after
   /// two iterations, on a GPU after 50.
-  Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
+  Solution solve(
+      const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
 
   /// Of the last solve: b - A x as updated by the iteration.
   [[nodiscard]] const double* residual() const { return r_; }
@@ -68,7 +69,6 @@ class ConjugateGradients {
   transport::Transport& transport_;
   int ranks_;
   device::Buffer vectors_;
-  device::Buffer scratch_;
   device::Buffer scalars_;  ///< of all iterations: r . r and the energy; then all alphas
   double* r_ = nullptr;
   double* p_ = nullptr;

@@ -31,7 +31,7 @@ Level<Real>::Level(const sem::FunctionSpace& space, const LevelOptions& options,
 template <class Real>
 void Level<Real>::apply_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream) {
   assemble(operator_step_, output, stream,
-           [&](sem::ElementRange range) { poisson_->apply(range, input, output, energy, range.first > 0, stream); });
+           [&](sem::ElementRange range) { poisson_->apply(range, input, output, energy, stream); });
 }
 
 /// Of several ranks that have an unknown, its owner subtracts from its value, and the others from 0.

@@ -67,7 +67,7 @@ class Level {
     stream.fill(output + added_from(), 0, (length() - added_from()) * sizeof(Real));
     apply_to_zero(input, output, nullptr, stream);
   }
-  /// The same for an output that holds zeros from added_from(); and *energy = input . A input of this rank's elements.
+  /// The same for an output that holds zeros from added_from(); and *energy += input . A input of this rank's elements.
   void apply_to_zero(const Real* input, Real* output, double* energy, device::Stream& stream);
   /// Elements write the unknowns before this one, which no other element of the rank has.
   [[nodiscard]] std::size_t added_from() const { return space_.numbering().alone; }

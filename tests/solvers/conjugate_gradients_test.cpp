@@ -84,15 +84,13 @@ class ConjugateGradientsIn : public InPlace {
     const auto weighted = uploaded(weights);
     const auto right_hand_side = uploaded(b);
     const auto x = uploaded(Vector(b.size(), std::numeric_limits<double>::quiet_NaN()));
-    const auto scratch = allocate(device::sum_scratch_bytes);
-    stream->fill(scratch.data(), 0, scratch.bytes());
     const double* const weights_or_none = weights.empty() ? nullptr : weighted.as<double>();
     const VectorSpace space{.length = b.size(), .counted = b.size(), .weights = weights_or_none};
     ConjugateGradients iteration(
         solver, space, limits,
         [&](const double* input, double* output, double* energy, device::Stream& on, device::Traversal traversal) {
-          device::launch_sum(on, b.size(), scratch.data(), energy,
-                             Multiply{on_device.as<double>(), weights_or_none, input, output}, traversal);
+          device::launch_unordered_sum(on, b.size(), energy,
+                                       Multiply{on_device.as<double>(), weights_or_none, input, output}, traversal);
         },
         context());
     (void)iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);

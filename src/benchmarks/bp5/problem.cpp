@@ -92,6 +92,7 @@ void Problem::make_solver() {
 double Problem::apply_operator() {
   device::Stream& stream = run().stream();
   stream.fill(image_buffer().data(), 0, image_buffer().bytes());
+  stream.fill(energy_.data(), 0, energy_.bytes());
   operator_->apply(x(), image_buffer().as<double>(), energy_.as<double>(), stream);
   return run().communicator().sum_of_reals(device::download(energy_.as<double>(), stream));
 }

@@ -15,7 +15,8 @@ constexpr const char* interior = "operator";
 
 /// Many different bits: with zeros a GPU needs less power, and may run faster than with an application's numbers.
 void fill_with_fractions(device::Stream& stream, double* values, std::size_t count) {
-  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = 1 / (1 + static_cast<double>(i % 509)); });
+  device::launch(
+      stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = 1 / (1 + static_cast<double>(i % 509)); });
 }
 
 }  // namespace
@@ -24,14 +25,13 @@ InteriorOperator::InteriorOperator(Run& run, const sem::Mesh& mesh)
     : interior_{mesh.boundary_elements(), mesh.elements()},
       input_(run.buffer(mesh.nodes() * sizeof(double))),
       output_(run.buffer(mesh.nodes() * sizeof(double))),
-      energy_(run.buffer(sizeof(double))),
       poisson_(sem::make_poisson<double>(mesh, {}, sem::Geometry::trilinear, sem::Storage::element, run.context())) {
   fill_with_fractions(run.stream(), input_.as<double>(), mesh.nodes());
   run.stream().wait();
 }
 
 void InteriorOperator::add_to(device::Stream& stream) const {
-  poisson_->apply(interior_, input_.as<double>(), output_.as<double>(), energy_.as<double>(), false, stream);
+  poisson_->apply(interior_, input_.as<double>(), output_.as<double>(), nullptr, stream);
 }
 
 void GatherScatterOperation::overlap_with(const InteriorOperator& interior) {

@@ -23,7 +23,6 @@ class InteriorOperator {
   sem::ElementRange interior_;
   device::Buffer input_;
   device::Buffer output_;
-  device::Buffer energy_;
   std::unique_ptr<sem::Poisson<double>> poisson_;
 };
 

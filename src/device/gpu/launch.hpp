@@ -147,9 +147,9 @@ __device__ inline double part_of_sum(const double* of_block, unsigned thread, un
 }
 
 /// The sums of `mine` over all threads of all blocks, of which there are at most SumScratch::most_blocks / Count. The
-/// last block to arrive adds up the sums of all blocks, in a fixed order. The sums are written to `result`, or added.
+/// last block to arrive adds up the sums of all blocks, in a fixed order, and writes them to `result`.
 template <int Count>
-__device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, double* result, bool add) {
+__device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, double* result) {
   __shared__ bool last;
   const unsigned thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
   const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
@@ -167,12 +167,14 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
 #pragma unroll
   for (int n = 0; n < Count; ++n) parts[n] = part_of_sum(scratch->of_block + n * gridDim.x, thread, threads);
   const double sum = add_up_in_block(parts);
-  if (thread < Count) result[thread] = add ? result[thread] + sum : sum;
+  if (thread < Count) result[thread] = sum;
 }
 
-__device__ inline void add_up(double mine, SumScratch* scratch, double* result, bool add) {
-  const double sums[1] = {mine};
-  add_up(sums, scratch, result, add);
+/// Adds `mine` of all threads of all blocks to *result, in any order.
+__device__ inline void add_up_unordered(double mine, double* result) {
+  const double values[1] = {mine};
+  const double of_block = add_up_in_block(values);
+  if (threadIdx.x == 0) gpuAtomicAdd(result, of_block);
 }
 
 template <class Function>
@@ -180,9 +182,18 @@ __global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* resul
                                Traversal traversal) {
   wait_for_previous_kernel();
   prepare(function);
+  double sums[1] = {};
+  for_each_index_of_thread(n, traversal, [&](std::size_t i) { sums[0] += function(i); });
+  add_up(sums, scratch, result);
+}
+
+template <class Function>
+__global__ void unordered_sum_of_indexes(std::size_t n, double* result, Function function, Traversal traversal) {
+  wait_for_previous_kernel();
+  prepare(function);
   double sum = 0;
   for_each_index_of_thread(n, traversal, [&](std::size_t i) { sum += function(i); });
-  add_up(sum, scratch, result, false);
+  add_up_unordered(sum, result);
 }
 
 /// At most as many as are resident on the GPU at the same time, and few enough for the last one to add up.
@@ -199,6 +210,13 @@ void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Func
                                              result, function, traversal);
 }
 
+template <class Function>
+void launch_unordered_sum(void* stream, std::size_t n, double* result, Function function, Traversal traversal) {
+  const unsigned blocks = blocks_of_sum<unordered_sum_of_indexes<Function>>(n, 1);
+  launch_dependent<unordered_sum_of_indexes<Function>>(blocks, threads_per_block, 0, stream, n, result, function,
+                                                       traversal);
+}
+
 template <int Count, class Function>
 __global__ void sums_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
   wait_for_previous_kernel();
@@ -207,7 +225,7 @@ __global__ void sums_of_indexes(std::size_t n, SumScratch* scratch, double* resu
   for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
     function(i, sums);
   }
-  add_up(sums, scratch, result, false);
+  add_up(sums, scratch, result);
 }
 
 template <int Count, class Function>

@@ -51,8 +51,7 @@ __device__ inline std::size_t element_at(const ElementRange& range, std::size_t 
 inline unsigned blocks_over(const ElementRange& range, std::size_t elements_of_block, unsigned resident) {
   const std::size_t count = range.last - range.first;
   const std::size_t wanted = std::max<std::size_t>(1, (count + elements_of_block - 1) / elements_of_block);
-  const std::size_t most = std::min<std::size_t>(resident, device::gpu::SumScratch::most_blocks);
-  return static_cast<unsigned>(std::min(wanted, most));
+  return static_cast<unsigned>(std::min<std::size_t>(wanted, resident));
 }
 
 /// Queues the call on FP64 tensor cores, where there are tensor cores for it: CUDA, code for sm_80 or newer, order 7,

@@ -16,8 +16,6 @@ namespace commlens::sem {
 
 namespace {
 
-using device::gpu::SumScratch;
-
 template <class Real, int N>
 struct Layout {
   static constexpr int columns = N * N;
@@ -212,7 +210,7 @@ __global__ void gpuLaunchBounds((Layout<Real, N>::threads), (Layout<Real, N>::at
     active = next_active;
   }
   if (call.energy == nullptr) return;
-  device::gpu::add_up(energy, static_cast<SumScratch*>(call.scratch), call.energy, call.add_energy);
+  device::gpu::add_up_unordered(energy, call.energy);
 }
 
 template <int N, Geometry geometry, Storage storage, class Real>

@@ -329,7 +329,7 @@ __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall
     part.turn = 1 - part.turn;
   }
   if (call.energy == nullptr) return;
-  device::gpu::add_up(energy, static_cast<device::gpu::SumScratch*>(call.scratch), call.energy, call.add_energy);
+  device::gpu::add_up_unordered(energy, call.energy);
 }
 
 }  // namespace commlens::sem::tensor

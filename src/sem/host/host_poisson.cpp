@@ -349,9 +349,7 @@ COMMLENS_FOR_EACH_PROCESSOR void apply_to_elements(const Basis<Real, N>& basis, 
     scatter<Real, N>(call, element * nodes, w.result);
   }
   if (call.energy == nullptr) return;
-  double energy = 0;
-  for (const double of_column : energies) energy += of_column;
-  *call.energy = call.add_energy ? *call.energy + energy : energy;
+  for (const double of_column : energies) *call.energy += of_column;
 }
 
 }  // namespace

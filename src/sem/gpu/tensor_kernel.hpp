@@ -57,6 +57,26 @@ struct Shared {
   alignas(16) double of_map[slabs][10];
 };
 
+/// The basis in shared memory, for what differs from lane to lane: constant memory gives a value at a time.
+struct Lookup {
+  double derivative[points][points];
+  double weights[points];
+  double points_of[points];
+
+  /// By all threads of the block.
+  __device__ void fill(const Constants& basis) {
+    const int j = static_cast<int>(threadIdx.x) / points;
+    const int i = static_cast<int>(threadIdx.x) % points;
+    derivative[j][i] = basis.derivative[j][i];
+    if (j == 0) {
+      weights[i] = basis.weights[i];
+      points_of[i] = basis.points[i];
+    }
+    __syncthreads();
+  }
+};
+static_assert(threads == slab);
+
 /// What a lane keeps for all elements.
 struct Lane {
   int index;
@@ -71,11 +91,11 @@ struct Lane {
   double weight[2];
 
   /// `side` is -1 for a warp that sees elements mirrored.
-  __device__ Lane(const Constants& basis, int lane, double side) : index(lane) {
+  __device__ Lane(const Lookup& basis, int lane, double side) : index(lane) {
     const int group = lane / 4;
     const int j = group / 2 + 4 * (group % 2);
     place = place_of(j, 2 * (lane % 4));
-    s = basis.points[j];
+    s = basis.points_of[j];
     for (int c = 0; c < 2; ++c) {
       const int i = lane % 4 + 4 * c;
       node[c] = i + points * j;
@@ -83,7 +103,7 @@ struct Lane {
       across[c] = place_of(i, group);
       row[c] = basis.derivative[j][i];
       column[c] = basis.derivative[i][j];
-      r[c] = basis.points[i];
+      r[c] = basis.points_of[i];
       weight[c] = side * basis.weights[i] * basis.weights[j];
     }
   }
@@ -288,9 +308,11 @@ struct Part {
 template <Storage storage>
 __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall<double> call, const Constants basis) {
   __shared__ Shared shared[warps];
+  __shared__ Lookup lookup;
   const int half = device::gpu::warp_of_block();
   const double side = half == 0 ? 1 : -1;
-  const Lane lane(basis, static_cast<int>(threadIdx.x) % 32, side);
+  lookup.fill(basis);
+  const Lane lane(lookup, static_cast<int>(threadIdx.x) % 32, side);
   const std::size_t step = gridDim.x;
   const std::size_t last = call.elements.last;
   std::size_t place = call.elements.first + blockIdx.x;

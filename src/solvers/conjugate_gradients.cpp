@@ -75,34 +75,37 @@ struct UpdateResidual {
   }
 };
 
-/// The next direction r + beta p; and q = 0 where the operator adds to it. x is updated every second iteration, with
-/// the directions of two, which saves reading and writing it once.
+constexpr std::size_t kept = 4;  // directions
+
+/// The next direction r + beta p; and q = 0 where the operator adds to it. x is updated every fourth iteration, with
+/// the directions of four, which saves reading and writing it three times.
 struct UpdateSolution {
   Scalars scalars;
   std::size_t k;
   std::size_t clear_from;
-  int steps;  ///< of x: 0, 1 (x += alpha p) or 2 (that, after the same with the last direction)
+  std::size_t steps;  ///< of x: 0, or the last directions of so many are added to it, at most `kept`
   const double* r;
   double* x;
-  const double* last_p;
-  const double* p;
-  double* next_p;  ///< may be last_p or p
+  const double* last[kept];  ///< directions, from this one backwards
+  double* next_p;            ///< may be one of them
   double* q;
-  double alpha = 0;
-  double last_alpha = 0;
+  double alphas[kept] = {};
   double beta = 0;
 
   COMMLENS_FUNCTION void prepare() {
-    alpha = scalars.alpha(k);
-    if (steps == 2) last_alpha = scalars.alpha(k - 1);
+    for (std::size_t step = 0; step < kept; ++step) {  // all: unrolled, the array is in registers
+      if (step < steps) alphas[step] = scalars.alpha(k - step);
+    }
     beta = scalars.beta(k + 1);
   }
   COMMLENS_FUNCTION void operator()(std::size_t i) const {
-    const double direction = p[i];
+    const double direction = last[0][i];
     if (steps > 0) {
-      double value = device::load_streaming(x + i);
-      if (steps == 2) value += last_alpha * last_p[i];
-      device::store_streaming(x + i, value + alpha * direction);
+      double value = device::load_streaming(x + i) + alphas[0] * direction;
+      for (std::size_t step = 1; step < kept; ++step) {
+        if (step < steps) value += alphas[step] * last[step][i];
+      }
+      device::store_streaming(x + i, value);
     }
     next_p[i] = r[i] + beta * direction;
     if (i >= clear_from) q[i] = 0;
@@ -157,7 +160,8 @@ device::Traversal traversal_of(std::size_t kernel) {
   return kernel % 2 == 0 ? device::Traversal::forward : device::Traversal::backward;
 }
 
-constexpr std::size_t vectors = 4;  // r, p and q, and s or a second p
+/// r, q and directions; or r, q, p and s.
+constexpr std::size_t vectors(Solver solver) { return solver == Solver::classical ? 2 + kept : 4; }
 
 }  // namespace
 
@@ -169,26 +173,26 @@ ConjugateGradients::ConjugateGradients(Solver solver, const VectorSpace& space, 
       apply_(std::move(apply)),
       transport_(context.transport),
       ranks_(context.communicator.size()),
-      vectors_(context.allocate(vectors * stride_of(space.length) * sizeof(double))),
+      vectors_(context.allocate(vectors(solver) * stride_of(space.length) * sizeof(double))),
       scalars_(context.allocate(3 * (limits.iterations + 1) * sizeof(double))) {
   r_ = vectors_.as<double>();
-  p_ = r_ + stride_of(space.length);
-  q_ = p_ + stride_of(space.length);
-  (solver == Solver::fused ? s_ : other_p_) = q_ + stride_of(space.length);
+  q_ = r_ + stride_of(space.length);
+  p_ = q_ + stride_of(space.length);
+  if (solver == Solver::fused) s_ = p_ + stride_of(space.length);
 }
 
 double ConjugateGradients::traffic(Solver solver, const VectorSpace& space) {
-  // classical: reads r and q, writes r; then reads p and r, writes p, and every second time reads the last p and x and
-  // writes x. fused: reads r, p, q, s and x, writes all of these but q. In addition a part of q is set to 0, or the
-  // weights are read.
-  const double passes = solver == Solver::fused ? 5 + 4 : 3 + 3 + 1.5;
+  // classical: reads r and q, writes r; then reads p and r, writes p, and every fourth time reads three directions and
+  // x and writes x. fused: reads r, p, q, s and x, writes all of these but q. In addition a part of q is set to 0, or
+  // the weights are read.
+  const double passes = solver == Solver::fused ? 5 + 4 : 3 + 3 + 5.0 / 4;
   const std::size_t rest = space.weights == nullptr ? space.length - clear_from(space) : space.length;
   return (passes * static_cast<double>(space.length) + static_cast<double>(rest)) * sizeof(double);
 }
 
 double ConjugateGradients::upper_bytes(double length, double iterations) {
-  constexpr double rounding = 64.0 * 1024;
-  return rounding + sizeof(double) * (static_cast<double>(vectors) * length + 3 * (iterations + 1));
+  constexpr double rounding = 16.0 * 1024;
+  return rounding + sizeof(double) * (static_cast<double>(vectors(Solver::classical)) * length + 3 * (iterations + 1));
 }
 
 void ConjugateGradients::sum_over_ranks(double* values, std::size_t count, device::Stream& stream) {
@@ -202,21 +206,21 @@ void ConjugateGradients::begin(const double* b, double* x, device::Stream& strea
   if (solver_ == Solver::classical) sum_over_ranks(scalars, 1, stream);
 }
 
-void ConjugateGradients::iterate_classical(std::size_t iteration, int steps, double* x, device::Stream& stream) {
+void ConjugateGradients::iterate_classical(std::size_t iteration, std::size_t steps, double* x,
+                                           device::Stream& stream) {
   auto* const of = scalars_.as<double>();
   const Scalars scalars{of, nullptr, limits_.tolerance * limits_.tolerance};
   const Weighing weighing(space_);
   const std::size_t kernel = 3 * iteration;
-  double* const p = steps == 2 ? other_p_ : p_;
-  double* const next_p = steps == 0 ? other_p_ : p_;
-  apply_(p, q_, of + 2 * iteration + 1, stream, traversal_of(kernel));
+  const auto direction = [&](std::size_t k) { return p_ + k % kept * stride_of(space_.length); };
+  UpdateSolution update{scalars, iteration, clear_from(space_), steps, r_, x, {}, direction(iteration + 1), q_};
+  for (std::size_t back = 0; back < kept; ++back) update.last[back] = direction(iteration + kept - back);
+  apply_(direction(iteration), q_, of + 2 * iteration + 1, stream, traversal_of(kernel));
   sum_over_ranks(of + 2 * iteration + 1, 1, stream);
   device::launch_unordered_sum(stream, space_.length, of + 2 * iteration + 2,
                                UpdateResidual{weighing, scalars, iteration, q_, r_}, traversal_of(kernel + 1));
   sum_over_ranks(of + 2 * iteration + 2, 1, stream);
-  device::launch(stream, space_.length,
-                 UpdateSolution{scalars, iteration, clear_from(space_), steps, r_, x, p_, p, next_p, q_},
-                 traversal_of(kernel + 2));
+  device::launch(stream, space_.length, update, traversal_of(kernel + 2));
 }
 
 void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device::Stream& stream) {
@@ -250,9 +254,8 @@ void ConjugateGradients::iterate(std::size_t first, std::size_t end, double* x, 
     if (solver_ == Solver::fused) {
       iterate_fused(iteration, x, stream);
     } else {
-      const bool second = (iteration - first) % 2 == 1;
-      const bool alone = !second && iteration + 1 == end;
-      iterate_classical(iteration, second ? 2 : alone ? 1 : 0, x, stream);
+      const std::size_t pending = (iteration - first) % kept + 1;
+      iterate_classical(iteration, pending == kept || iteration + 1 == end ? pending : 0, x, stream);
     }
   }
 }

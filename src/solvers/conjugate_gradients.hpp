@@ -55,8 +55,8 @@ class ConjugateGradients {
   /// Queues iterations first … end - 1.
   void iterate(std::size_t first, std::size_t end, double* x, device::Stream& stream);
   void begin(const double* b, double* x, device::Stream& stream);
-  /// With 0, 1 or 2 steps of x: see UpdateSolution.
-  void iterate_classical(std::size_t iteration, int steps, double* x, device::Stream& stream);
+  /// With so many steps of x: see UpdateSolution.
+  void iterate_classical(std::size_t iteration, std::size_t steps, double* x, device::Stream& stream);
   void iterate_fused(std::size_t iteration, double* x, device::Stream& stream);
   void sum_over_ranks(double* values, std::size_t count, device::Stream& stream);
   /// After so many iterations. Waits for the stream.
@@ -71,8 +71,7 @@ class ConjugateGradients {
   device::Buffer vectors_;
   device::Buffer scalars_;  ///< of all iterations: r . r and the energy; then all alphas
   double* r_ = nullptr;
-  double* p_ = nullptr;
-  double* other_p_ = nullptr;            ///< classical: the direction of every second iteration
+  double* p_ = nullptr;                  ///< classical: the first of several
   double* q_ = nullptr;                  ///< A p; fused: A r
   double* s_ = nullptr;                  ///< fused: A p
   std::vector<device::Replay> replays_;  ///< one for the iterations between two readings of the residual

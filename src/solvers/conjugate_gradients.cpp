@@ -75,7 +75,7 @@ struct UpdateResidual {
   }
 };
 
-constexpr std::size_t kept = 4;  // directions
+constexpr std::size_t kept = 4;  ///< directions
 
 /// The next direction r + beta p; and q = 0 where the operator adds to it. x is updated every fourth iteration, with
 /// the directions of four, which saves reading and writing it three times.
@@ -93,7 +93,7 @@ struct UpdateSolution {
   double beta = 0;
 
   COMMLENS_FUNCTION void prepare() {
-    for (std::size_t step = 0; step < kept; ++step) {  // all: unrolled, the array is in registers
+    for (std::size_t step = 0; step < kept; ++step) {  // of constant length: the array is in registers
       if (step < steps) alphas[step] = scalars.alpha(k - step);
     }
     beta = scalars.beta(k + 1);

@@ -37,8 +37,9 @@ def xtx(folder: Path, ranks: int, *words: object, program: Path = BENCH) -> Job:
 
 def test_the_default_needs_no_option_and_says_its_choice(tmp_path: Path) -> None:
     environment = {**AT_ONCE, "COMMLENS_BENCH": str(BENCH), "OPENBLAS_CORETYPE": "HASWELL"}
-    options = "--ranks 2 --memory host --batches 1 --record records.jsonl"
-    job = start(under_commlens("xtx", options), tmp_path, environment).wait()
+    options = "--ranks 2 --memory host --transport mpi --batches 1 --no-ceilings"
+    command = under_commlens("xtx", options, "--record records.jsonl")
+    job = start(command, tmp_path, environment).wait()
     assert job.status == 0, job
     (note,) = records_in(tmp_path / "records.jsonl")[0].start.notes
     match = re.search(r"--dofs 16194277 --vectors 36600.*: --dofs (\d+) --vectors (\d+)", note)
@@ -55,9 +56,9 @@ def test_given_values_stay(tmp_path: Path) -> None:
     assert list(first.start.notes) == []
     chosen = [first.parameters[name] for name in ("vectors", "dofs", "block")]
     assert chosen == [40, 500, 4]
-    words = "xtx --vectors 400 --batches 1 --no-ceilings --repeat 1 --warmup 0"
+    words = "xtx --vectors 100 --transport mpi --batches 1 --no-ceilings --repeat 1 --warmup 0"
     first, *_ = measured(tmp_path, 2, words)
-    assert "--vectors 400" in first.start.notes[0]
+    assert "--vectors 100" in first.start.notes[0]
 
 
 def test_a_record_has_parts_a_timeline_and_ceilings(tmp_path: Path) -> None:

@@ -251,7 +251,7 @@ static char data[16];
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   unsigned state = 1;
-  for (int step = 0; step < 600000; ++step) {
+  for (int step = 0; step < 150000; ++step) {
     state = state * 1664525u + 1013904223u;
     MPI_Bcast(data, state >> 28, MPI_CHAR, 0, MPI_COMM_SELF);
   }
@@ -273,8 +273,8 @@ def test_calls_that_do_not_fold_take_little_memory(mpi: Mpi, tmp_path: Path) -> 
         run = mpi.profile(program, ranks=1, options=options)
         assert run.status == 0, run.error
         peaks.append(int(re.findall(r"VmHWM:\s+(\d+) kB", run.output)[0]) / 1024)
-    assert Path("t.clt").stat().st_size > 1_000_000, "nothing repeats"
-    assert peaks[1] - peaks[0] < 32, "MiB; the file itself is larger"
+    assert Path("t.clt").stat().st_size > 500_000, "nothing repeats"
+    assert peaks[1] - peaks[0] < 10, "MiB; what was written has more"
 
 
 def test_a_trace_that_cannot_be_written_loses_no_record(mpi: Mpi) -> None:

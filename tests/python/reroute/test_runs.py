@@ -155,12 +155,12 @@ def test_two_jobs_of_a_script(sums: Sums) -> None:
     assert [record.ranks for record in load([file]).reroutes] == [2, 2]
 
 
-def test_another_mpi_behind_a_script_is_refused(sums: Sums, tmp_path: Path) -> None:
+def test_another_mpi_behind_a_script_is_refused(sums: Sums, shared_folder: Path) -> None:
     other = "MPICH" if sums.mpi.name == "openmpi" else "Open MPI"
     compiler = shutil.which({"MPICH": "mpicc.mpich", "Open MPI": "mpicc.openmpi"}[other])
     if compiler is None:
         pytest.skip(f"{other} is not installed")
-    library = built_for(REROUTE, other, tmp_path, compiler)
+    library = built_for(REROUTE, other, shared_folder, compiler)
     Path("script").write_text('#!/bin/sh\n"$@"\nexit 1\n')
     Path("script").chmod(0o755)
     ran = sums(start=lambda command: ["./script", *command], COMMLENS_REROUTE_LIBRARY=str(library))

@@ -271,15 +271,13 @@ std::vector<std::uint32_t> places_of(const sem::FunctionSpace& space, const sem:
 }
 
 void spread(const float* from, const std::uint32_t* places, float* to, std::size_t count, device::Stream& stream) {
-  device::launch(
-      stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[places[i]] = from[i]; });
 }
 
 /// The first `counted` values; the others are 0.
 void collect(const float* from, const std::uint32_t* places, float* to, std::size_t counted, std::size_t count,
              device::Stream& stream) {
-  device::launch(
-      stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { to[i] = i < counted ? from[places[i]] : 0.0F; });
 }
 
 /// The same by every rank for the whole mesh.

@@ -145,8 +145,7 @@ struct UpdateAll {
 };
 
 void keep_alpha(Scalars scalars, std::size_t k, double* alphas, device::Stream& stream) {
-  device::launch(
-      stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
+  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
 }
 
 /// Distance between vectors: each begins at a multiple of the size of a GPU's memory transactions.

@@ -40,8 +40,7 @@ class ConjugateGradients {
 
   /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called whenever the host reads the residual: after
   /// two iterations, on a GPU after 50.
-  Solution solve(
-      const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
+  Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
 
   /// Of the last solve: b - A x as updated by the iteration.
   [[nodiscard]] const double* residual() const { return r_; }

@@ -29,29 +29,24 @@ namespace {
 
 // Kernels stand in functions of their own: nvcc takes no extended lambda within the private functions of a test.
 void write_index(Stream& stream, int* data, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { data[i] = static_cast<int>(i) + 1; });
 }
 
 void count_visits(Stream& stream, int* data, std::size_t n, Traversal traversal) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; }, traversal);
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; }, traversal);
 }
 
 void increment(Stream& stream, int* data, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { ++data[i]; });
 }
 
 /// Of indices that other blocks have written, those that begin last among them.
 void increment_into(Stream& stream, const int* from, int* to, std::size_t n) {
-  launch(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { to[i] = from[n - 1 - i] + 1; });
+  launch(stream, n, COMMLENS_LAMBDA(std::size_t i) { to[i] = from[n - 1 - i] + 1; });
 }
 
 std::size_t first_different(Stream& stream, const int* data, std::size_t n, int offset) {
-  return find_first(
-      stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
+  return find_first(stream, n, COMMLENS_LAMBDA(std::size_t i) { return data[i] != static_cast<int>(i) + offset; });
 }
 
 /// Adds up terms and counts in `visits` how often each is asked for. What prepare() sets is there when they are.
@@ -271,8 +266,7 @@ TEST_P(EveryMemory, StepsAreObservedAsTheyAreAdded) {
   Recorder recorder;
   int added = 0;
   observed(&recorder, "a", *stream, [&] { ++added; });
-  observed(
-      &recorder, "b", *stream, [&] { recorder.text += "x"; }, 3);
+  observed(&recorder, "b", *stream, [&] { recorder.text += "x"; }, 3);
   observed(nullptr, "c", *stream, [&] { ++added; });
   EXPECT_EQ(recorder.text, "a()b3(x)");
   EXPECT_EQ(added, 2);

@@ -15,8 +15,7 @@ constexpr const char* interior = "operator";
 
 /// Many different bits: with zeros a GPU needs less power, and may run faster than with an application's numbers.
 void fill_with_fractions(device::Stream& stream, double* values, std::size_t count) {
-  device::launch(
-      stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = 1 / (1 + static_cast<double>(i % 509)); });
+  device::launch(stream, count, COMMLENS_LAMBDA(std::size_t i) { values[i] = 1 / (1 + static_cast<double>(i % 509)); });
 }
 
 }  // namespace

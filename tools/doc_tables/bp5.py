@@ -5,9 +5,11 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from commlens.model import Record
+from commlens.model import Record, over_launches
+from commlens.model.launches import launches_of
 from doc_tables import Row, table
 from doc_tables.source import (
+    NOTHING,
     ceiling_of,
     fact,
     json_file,
@@ -193,3 +195,77 @@ def _options(record: Record) -> str:
         "`--exchange-dtype f32`": options["exchange_dtype"] == "f32",
     }
     return ", ".join(option for option, is_given in given.items() if is_given) or "default"
+
+
+# One after the other, interleaved: each with those above it.
+_STEPS = (
+    ("H100", "before", "h100/bp5-ordered-sums"),
+    ("", "sums of blocks in any order", "h100/bp5-unordered-sums"),
+    ("", "the operator's constants from shared memory", "h100/bp5-shared-constants"),
+    ("", "x is updated every fourth iteration", "h100/bp5-four-directions"),
+    ("H200", "before", "h200/bp5-ordered-sums"),
+    ("", "all three", "h200/bp5-four-directions"),
+    ("another H200", "before", "h200/bp5-direction-given"),
+    ("", "tried: the operator computes the direction", "h200/bp5-direction-computed"),
+)
+
+
+@table
+def bp5_last_steps() -> list[Row]:
+    """Medians over launches."""
+    columns = [f"{edge}³: {name}" for edge in (20, 32) for name in (_THROUGHPUT, "iteration, µs")]
+    rows: list[Row] = [["over ccl", "version", "launches", *columns]]
+    for gpu, version, name in _STEPS:
+        of_sizes = over_launches(records(name))
+        cells = [
+            cell
+            for record in of_sizes
+            for cell in (_throughput(record), f"{_iteration_us(record):.1f}")
+        ]
+        rows.append([gpu, version, str(len(launches_of(of_sizes[0]))), *cells])
+    return rows
+
+
+@table
+def bp5_beside_peers() -> list[Row]:
+    """Medians over launches; of libparanumal over its solves."""
+    rows: list[Row] = [["GPU", "program", "elements", "eps", "iterations", "time, ms", _THROUGHPUT]]
+    for gpu, bp5_name in (("h100", "bp5-beside-peers"), ("h200", "bp5-four-directions")):
+        own = over_launches(records(f"{gpu}/{bp5_name}", f"{gpu}/bps5-beside-peers"))
+        runs = json_file(f"{gpu}/peers-solvers.json")["runs"]
+        rows += [[gpu.upper(), *row] for row in (*map(_own_row, own), *_peer_rows(runs))]
+    return rows
+
+
+def _own_row(record: Record) -> Row:
+    return [
+        f"commlens {record.benchmark}",
+        str(record.parameters["elements"]),
+        f"{record.parameters['kershaw_eps']:g}",
+        fact(record, "iterations", ".0f"),
+        median(record, "time_ms"),
+        _throughput(record),
+    ]
+
+
+def _peer_rows(runs: list[dict[str, Any]]) -> list[Row]:
+    """A row for each set of equal settings."""
+    names = ("program", "levels", "elements", "kershaw_eps", "iterations")
+    of_settings: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for run in runs:
+        of_settings.setdefault(tuple(run.get(name) for name in names), []).append(run)
+    rows: list[Row] = []
+    for (program, levels, elements, eps, iterations), same in of_settings.items():
+        times = [time for run in same for time in run.get("time_ms", [run.get("time_s", 0) * 1e3])]
+        rates = [run["dof_iterations_per_s"] for run in same if "dof_iterations_per_s" in run]
+        rows.append(
+            [
+                f"{program}, levels {levels}" if levels else program,
+                elements,
+                NOTHING if eps is None else f"{eps:g}",
+                str(iterations),
+                f"{statistics.median(times):.4g}",
+                f"{statistics.median(rates):.3g}" if rates else NOTHING,
+            ]
+        )
+    return rows

@@ -145,6 +145,26 @@ def peers_osu_collectives_decided() -> list[Row]:
 
 
 @table
+def peers_osu_twenty_launches() -> list[Row]:
+    """A row a case, beside each build of OSU's program."""
+    runs = json_file("h100/peers-osu-twenty-launches.json")
+    columns = list(dict.fromkeys(run["osu"] for run in runs))
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
+    for run in runs:
+        words = run["command"]
+        operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
+        component = "null" if "OMPI_MCA_accelerator=null" in words else "default"
+        for case in run["cases"]:
+            key = str(run["machine"]), operation, ranks, component, _size(case)
+            rows.setdefault(key, {})[run["osu"]] = _ratio(case)
+    head = ["machine", "operation", "ranks", "accelerator component", "size"]
+    return [
+        [*head, *(f"OSU {column}" for column in columns)],
+        *([*key, *(row.get(column, NOTHING) for column in columns)] for key, row in rows.items()),
+    ]
+
+
+@table
 def peers_osu_barrier() -> list[Row]:
     """Medians of the launches, and their ratio to the slowest rank's time of OSU."""
     rows: list[Row] = [

@@ -81,13 +81,11 @@ inline constexpr std::size_t sum_scratch_bytes = std::size_t{64} * 1024;
 /// Adds to the stream: *result = sum of the doubles `function(i)` for i = 0 … n-1; the function may have side effects.
 /// The sum is bitwise reproducible. `result` is in the stream's memory.
 template <class Function>
-void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function,
-                Traversal traversal = Traversal::forward) {
+void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Function function) {
 #if COMMLENS_GPU_COMPILER
-  if (stream.on_gpu()) return gpu::launch_sum(stream.native(), n, scratch, result, function, traversal);
+  if (stream.on_gpu()) return gpu::launch_sum(stream.native(), n, scratch, result, function);
 #endif
   (void)scratch;
-  (void)traversal;
   stream.enqueue([n, result, function]() mutable {
     prepare_on_host(function);
     double sum = 0;
@@ -96,8 +94,9 @@ void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Fu
   });
 }
 
-/// Adds to the stream: *result += sum of the doubles `function(i)` for i = 0 … n-1. As launch_sum(), but without
-/// scratch memory, and on a GPU in no fixed order: no block waits for another one.
+/// Adds to the stream: *result += sum of the doubles `function(i)` for i = 0 … n-1; the function may have side effects.
+/// It needs no scratch memory. On a GPU each block adds its part to the result, in any order, so that two sums of the
+/// same numbers differ by their rounding. `result` is in the stream's memory.
 template <class Function>
 void launch_unordered_sum(Stream& stream, std::size_t n, double* result, Function function,
                           Traversal traversal = Traversal::forward) {

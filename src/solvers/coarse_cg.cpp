@@ -195,7 +195,10 @@ class CoarseCg final : public CoarseSolver {
         observation_(observation),
         diagonal_(level, context, observation),
         vectors_(context.allocate(5 * stride() * sizeof(float))),
-        scalars_(context.allocate((3 * steps + 2) * sizeof(double))) {}
+        scratch_(context.allocate(device::sum_scratch_bytes)),
+        scalars_(context.allocate((3 * steps + 2) * sizeof(double))) {
+    context.stream.fill(scratch_.data(), 0, scratch_.bytes());
+  }
 
   void solve(const float* b, float* x, device::Stream& stream) override {
     auto* const r = vectors_.as<float>();
@@ -210,7 +213,7 @@ class CoarseCg final : public CoarseSolver {
                           vector(4)};
     auto* const sums = scalars_.as<double>();
     double* const alphas = sums + 2 * (steps_ + 1);
-    stream.fill(scalars_.data(), 0, scalars_.bytes());
+    stream.fill(scalars_.data(), 0, scalars_.bytes());  // the operator adds to its energies
     sum(stream, sums, Start{v, b});
     for (std::size_t step = 0; step < steps_; ++step) {
       level_.apply_to_zero(v.z, v.q, sums + 2 * step + 1, stream);
@@ -236,7 +239,7 @@ class CoarseCg final : public CoarseSolver {
   template <class Function>
   void sum(device::Stream& stream, double* result, Function function) {
     observed(observation_.observer, coarse_step, stream,
-             [&] { device::launch_unordered_sum(stream, level_.length(), result, function); });
+             [&] { device::launch_sum(stream, level_.length(), scratch_.data(), result, function); });
   }
 
   Level<float>& level_;
@@ -246,6 +249,7 @@ class CoarseCg final : public CoarseSolver {
   const Observation& observation_;
   Jacobi diagonal_;
   device::Buffer vectors_;
+  device::Buffer scratch_;
   device::Buffer scalars_;
 };
 

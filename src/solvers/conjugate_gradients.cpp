@@ -13,16 +13,18 @@ namespace commlens::solvers {
 namespace {
 
 /// The scalars of all iterations, for kernels. Once the tolerance is reached every alpha is 0, so that iterations which
-/// the host has queued before it checks the residual change nothing.
+/// the host has queued before it checks the residual change nothing: not even if r . r, which a GPU sums in any order,
+/// is above the tolerance again by its rounding.
 struct Scalars {
-  const double* of;      ///< [iteration]: r . r, energy
-  const double* alphas;  ///< [iteration]; fused only
+  const double* of;  ///< [iteration]: r . r, energy
+  double* alphas;    ///< [iteration]: the steps, written in the iteration itself
   double squared_tolerance;
 
   [[nodiscard]] COMMLENS_FUNCTION double squared_residual(std::size_t k) const { return of[2 * k]; }
   [[nodiscard]] COMMLENS_FUNCTION double energy(std::size_t k) const { return of[2 * k + 1]; }
   [[nodiscard]] COMMLENS_FUNCTION bool ended(std::size_t k) const {
-    return !(squared_residual(k) > squared_tolerance * squared_residual(0)) || !(energy(k) > 0);
+    return (k > 0 && alphas[k - 1] == 0) || !(squared_residual(k) > squared_tolerance * squared_residual(0)) ||
+           !(energy(k) > 0);
   }
   /// Of the classical iteration: the step along p.
   [[nodiscard]] COMMLENS_FUNCTION double alpha(std::size_t k) const {
@@ -30,13 +32,12 @@ struct Scalars {
   }
   /// The weight of the last direction in the next one.
   [[nodiscard]] COMMLENS_FUNCTION double beta(std::size_t k) const {
-    return k == 0 || ended(k - 1) ? 0.0 : squared_residual(k) / squared_residual(k - 1);
+    return k == 0 || alphas[k - 1] == 0 ? 0.0 : squared_residual(k) / squared_residual(k - 1);
   }
   /// Of the fused iteration, whose energy is r . A r.
   [[nodiscard]] COMMLENS_FUNCTION double fused_alpha(std::size_t k) const {
     if (ended(k)) return 0;
-    const double last = k == 0 ? 0.0 : alphas[k - 1];
-    const double rest = last == 0 ? 0.0 : beta(k) * squared_residual(k) / last;
+    const double rest = k == 0 ? 0.0 : beta(k) * squared_residual(k) / alphas[k - 1];
     return squared_residual(k) / (energy(k) - rest);
   }
 };
@@ -68,6 +69,7 @@ struct UpdateResidual {
 
   COMMLENS_FUNCTION void prepare() { alpha = scalars.alpha(k); }
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
+    if (i == 0) scalars.alphas[k] = alpha;
     double value = r[i] - alpha * q[i];
     const double counts = weighing.square(value, i);
     r[i] = value;
@@ -94,7 +96,7 @@ struct UpdateSolution {
 
   COMMLENS_FUNCTION void prepare() {
     for (std::size_t step = 0; step < kept; ++step) {  // of constant length: the array is in registers
-      if (step < steps) alphas[step] = scalars.alpha(k - step);
+      if (step < steps) alphas[step] = scalars.alphas[k - step];
     }
     beta = scalars.beta(k + 1);
   }
@@ -127,7 +129,7 @@ struct UpdateAll {
   double beta = 0;
 
   COMMLENS_FUNCTION void prepare() {
-    alpha = scalars.fused_alpha(k);
+    alpha = scalars.alphas[k];
     beta = scalars.beta(k);
   }
   COMMLENS_FUNCTION double operator()(std::size_t i) const {
@@ -144,8 +146,8 @@ struct UpdateAll {
   }
 };
 
-void keep_alpha(Scalars scalars, std::size_t k, double* alphas, device::Stream& stream) {
-  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { alphas[k] = scalars.fused_alpha(k); });
+void keep_alpha(Scalars scalars, std::size_t k, device::Stream& stream) {
+  device::launch(stream, 1, COMMLENS_LAMBDA(std::size_t) { scalars.alphas[k] = scalars.fused_alpha(k); });
 }
 
 /// Distance between vectors: each begins at a multiple of the size of a GPU's memory transactions.
@@ -208,7 +210,7 @@ void ConjugateGradients::begin(const double* b, double* x, device::Stream& strea
 void ConjugateGradients::iterate_classical(std::size_t iteration, std::size_t steps, double* x,
                                            device::Stream& stream) {
   auto* const of = scalars_.as<double>();
-  const Scalars scalars{of, nullptr, limits_.tolerance * limits_.tolerance};
+  const Scalars scalars{of, of + 2 * (limits_.iterations + 1), limits_.tolerance * limits_.tolerance};
   const Weighing weighing(space_);
   const std::size_t kernel = 3 * iteration;
   const auto direction = [&](std::size_t k) { return p_ + k % kept * stride_of(space_.length); };
@@ -224,12 +226,11 @@ void ConjugateGradients::iterate_classical(std::size_t iteration, std::size_t st
 
 void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device::Stream& stream) {
   auto* const of = scalars_.as<double>();
-  double* const alphas = of + 2 * (limits_.iterations + 1);
-  const Scalars scalars{of, alphas, limits_.tolerance * limits_.tolerance};
+  const Scalars scalars{of, of + 2 * (limits_.iterations + 1), limits_.tolerance * limits_.tolerance};
   const Weighing weighing(space_);
   apply_(r_, q_, of + 2 * iteration + 1, stream, traversal_of(0));
   sum_over_ranks(of + 2 * iteration, 2, stream);
-  keep_alpha(scalars, iteration, alphas, stream);
+  keep_alpha(scalars, iteration, stream);
   device::launch_unordered_sum(stream, space_.length, of + 2 * iteration + 2,
                                UpdateAll{weighing, scalars, iteration, clear_from(space_), x, r_, p_, q_, s_},
                                traversal_of(1));
@@ -261,8 +262,8 @@ void ConjugateGradients::iterate(std::size_t first, std::size_t end, double* x, 
 
 Solution ConjugateGradients::solve(const double* b, double* x, device::Stream& stream,
                                    const std::function<void()>& heartbeat) {
-  // Reading the residual stalls a GPU; on the host it costs nothing. In between x may lack the last step.
-  const std::size_t read_every = stream.on_gpu() ? 50 : 2;
+  // Reading the residual stalls a GPU; on the host it costs nothing. In between x may lack the last steps.
+  const std::size_t read_every = stream.on_gpu() ? 50 : kept;
   replays_.resize((limits_.iterations + read_every - 1) / read_every);
   begin(b, x, stream);
   Solution solution;

@@ -39,7 +39,7 @@ class ConjugateGradients {
                      const Context& context);
 
   /// Solves A x = b, starting from x = 0. Collective. `heartbeat` is called whenever the host reads the residual: after
-  /// two iterations, on a GPU after 50.
+  /// four iterations, on a GPU after 50.
   Solution solve(const double* b, double* x, device::Stream& stream, const std::function<void()>& heartbeat = [] {});
 
   /// Of the last solve: b - A x as updated by the iteration.

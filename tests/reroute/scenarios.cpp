@@ -3,9 +3,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -80,9 +78,10 @@ void growth() {
   const Vector input(many);
   const Vector output(many);
   input.fill(1);
-  std::size_t least = SIZE_MAX;
+  const auto allocated = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  int grown = 0;
   for (int window = 0; window < 8; ++window) {
-    const std::size_t before = mallinfo2().uordblks;
+    const std::size_t before = allocated();
     for (int round = 0; round < 25; ++round) {
       MPI_Comm comm;
       MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -90,10 +89,9 @@ void growth() {
       require(output.has(size_of(comm)), "the sum of round " + std::to_string(round));
       MPI_Comm_free(&comm);
     }
-    const std::size_t after = mallinfo2().uordblks;
-    least = std::min(least, after - std::min(before, after));
+    grown += allocated() > before ? 1 : 0;
   }
-  require(least == 0, "25 communicators left " + std::to_string(least) + " bytes");
+  require(grown < 4, std::to_string(grown) + " of 8 times, 25 communicators left memory behind");
 }
 
 int copies = 0;

@@ -60,6 +60,8 @@ __device__ inline void gpuAtomicAdd(double* to, double value) {
 __device__ inline void gpuAtomicAdd(float* to, float value) {
   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(__cvta_generic_to_global(to)), "f"(value) : "memory");
 }
+/// Also in managed memory.
+#define gpuAtomicAddManaged gpuAtomicAdd
 /// 1 / x with a relative error of at most 2^-19; 0 or infinite where x or 1 / x is no normal number.
 __device__ inline double gpuReciprocalEstimate(double x) {
   double estimate;
@@ -108,6 +110,7 @@ inline std::string_view gpuUuid(const gpuDeviceProperties& properties) {
 #define gpuForget(value) (void)(value)
 /// The hardware instruction, which needs memory of the GPU itself, rather than a compare-and-swap loop.
 #define gpuAtomicAdd unsafeAtomicAdd
+#define gpuAtomicAddManaged atomicAdd
 #define gpuLoadStreaming __builtin_nontemporal_load
 #define gpuStoreStreaming(to, value) __builtin_nontemporal_store(value, to)
 #define gpuReciprocalEstimate(x) __builtin_amdgcn_rcp(x)

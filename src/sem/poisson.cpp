@@ -147,7 +147,7 @@ template std::unique_ptr<Poisson<double>> make_poisson(const Mesh&, const Number
 template std::unique_ptr<Poisson<float>> make_poisson(const Mesh&, const Numbering&, Geometry, Storage, const Context&);
 
 double upper_bytes(const Load& load, Geometry geometry, Storage storage) {
-  constexpr double rounding = 16.0 * 1024;
+  constexpr double rounding = 16.0 * 1024;  // of the sizes of allocations
   const double unknown = storage == Storage::unique ? sizeof(std::uint32_t) : 0;
   const double factors = geometry == Geometry::stored ? 6 * sizeof(double) : 0;
   return rounding + sizeof(Trilinear) * load.elements + (unknown + factors) * load.nodes;

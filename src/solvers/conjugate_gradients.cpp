@@ -42,6 +42,10 @@ struct Scalars {
   }
 };
 
+Scalars scalars_at(double* of, const ConjugateGradients::Limits& limits) {
+  return {of, of + 2 * (limits.iterations + 1), limits.tolerance * limits.tolerance};
+}
+
 void start_from_zero(const VectorSpace& space, const double* b, double* x, double* r, double* p, double* q, double* s,
                      double* squared_residual, device::Stream& stream) {
   const Weighing weighing(space);
@@ -192,7 +196,7 @@ double ConjugateGradients::traffic(Solver solver, const VectorSpace& space) {
 }
 
 double ConjugateGradients::upper_bytes(double length, double iterations) {
-  constexpr double rounding = 16.0 * 1024;
+  constexpr double rounding = 16.0 * 1024;  // of the sizes of allocations
   return rounding + sizeof(double) * (static_cast<double>(vectors(Solver::classical)) * length + 3 * (iterations + 1));
 }
 
@@ -210,7 +214,7 @@ void ConjugateGradients::begin(const double* b, double* x, device::Stream& strea
 void ConjugateGradients::iterate_classical(std::size_t iteration, std::size_t steps, double* x,
                                            device::Stream& stream) {
   auto* const of = scalars_.as<double>();
-  const Scalars scalars{of, of + 2 * (limits_.iterations + 1), limits_.tolerance * limits_.tolerance};
+  const Scalars scalars = scalars_at(of, limits_);
   const Weighing weighing(space_);
   const std::size_t kernel = 3 * iteration;
   const auto direction = [&](std::size_t k) { return p_ + k % kept * stride_of(space_.length); };
@@ -226,7 +230,7 @@ void ConjugateGradients::iterate_classical(std::size_t iteration, std::size_t st
 
 void ConjugateGradients::iterate_fused(std::size_t iteration, double* x, device::Stream& stream) {
   auto* const of = scalars_.as<double>();
-  const Scalars scalars{of, of + 2 * (limits_.iterations + 1), limits_.tolerance * limits_.tolerance};
+  const Scalars scalars = scalars_at(of, limits_);
   const Weighing weighing(space_);
   apply_(r_, q_, of + 2 * iteration + 1, stream, traversal_of(0));
   sum_over_ranks(of + 2 * iteration, 2, stream);

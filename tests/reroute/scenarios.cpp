@@ -72,8 +72,8 @@ void threads() {
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }
 
-/// Communicators come and go, more than NCCL's may be in use at a time. MPI allocates something now and then, but what
-/// each communicator leaves would be seen in all windows.
+/// Communicators come and go, more than NCCL's may be in use at a time. MPI's own memory grows in some of the
+/// eight parts and shrinks in others. If each communicator left memory behind, it would grow in all.
 void growth() {
   const Vector input(many);
   const Vector output(many);

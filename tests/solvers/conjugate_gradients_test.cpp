@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -86,11 +87,14 @@ class ConjugateGradientsIn : public InPlace {
     const auto x = uploaded(Vector(b.size(), std::numeric_limits<double>::quiet_NaN()));
     const double* const weights_or_none = weights.empty() ? nullptr : weighted.as<double>();
     const VectorSpace space{.length = b.size(), .counted = b.size(), .weights = weights_or_none};
+    std::size_t calls = 0;
     ConjugateGradients iteration(
         solver, space, limits,
-        [&](const double* input, double* output, double* energy, device::Stream& on, device::Traversal traversal) {
+        [&, without = without_energy_](const double* input, double* output, double* energy, device::Stream& on,
+                                       device::Traversal traversal) {
           device::launch_unordered_sum(on, b.size(), energy,
                                        Multiply{on_device.as<double>(), weights_or_none, input, output}, traversal);
+          if (calls++ % limits.iterations == without) on.fill(energy, 0, sizeof *energy);
         },
         context());
     (void)iteration.solve(right_hand_side.as<double>(), x.as<double>(), *stream);
@@ -101,6 +105,8 @@ class ConjugateGradientsIn : public InPlace {
   [[nodiscard]] Outcome solve(Solver solver, const System& system, const ConjugateGradients::Limits& limits) {
     return solve(solver, mine(system.diagonal), mine(system.b), limits);
   }
+  std::optional<std::size_t> without_energy_;  ///< the iteration in which the operator's energy is 0
+
   /// Looks at what each solver gives.
   void expect_of_each(const System& system, const ConjugateGradients::Limits& limits,
                       const std::function<void(const Outcome&)>& check) {
@@ -241,6 +247,20 @@ TEST_P(ConjugateGradientsIn, StaysWhereItIsWithoutAnEnergy) {
     EXPECT_FALSE(outcome.solution.converged);
     EXPECT_EQ(outcome.x, mine({0, 0, 0}));
   });
+}
+
+/// Iterations that are queued before the host reads the residual do not resume.
+TEST_P(ConjugateGradientsIn, StaysEndedAfterAnEnergyOfZero) {
+  const System system = random_system(1009);
+  const ConjugateGradients::Limits limits{.iterations = 4, .tolerance = 0};
+  for (const Solver solver : all_values<Solver>()) {
+    without_energy_ = std::nullopt;
+    const Outcome once = solve(solver, system, {.iterations = 1, .tolerance = 0});
+    without_energy_ = 1;
+    const Outcome ended = solve(solver, system, limits);
+    reference::expect_equal(ended.x, once.x, 1e-14, std::string(name(solver)));
+    reference::expect_equal(ended.residual, once.residual, 1e-14, std::string(name(solver)));
+  }
 }
 
 /// Every rank has the first unknown twice, a second one of its own, and an element without an unknown, with b = 99.

@@ -170,32 +170,36 @@ __device__ inline void add_up(const double (&mine)[Count], SumScratch* scratch, 
   if (thread < Count) result[thread] = sum;
 }
 
-/// Adds `mine` of all threads of all blocks to *result, in any order.
+/// Adds `mine` of all threads of all blocks to *result, in any order. Blocks have one dimension.
 __device__ inline void add_up_unordered(double mine, double* result) {
   const double values[1] = {mine};
   const double of_block = add_up_in_block(values);
   if (threadIdx.x == 0) gpuAtomicAddManaged(result, of_block);
 }
 
+/// What this thread adds to the sum of a kernel that begins with it.
 template <class Function>
-__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
+__device__ inline double sum_of_thread(std::size_t n, Function& function, Traversal traversal) {
   wait_for_previous_kernel();
   prepare(function);
-  double sums[1] = {};
-  for_each_index_of_thread(n, Traversal::forward, [&](std::size_t i) { sums[0] += function(i); });
+  double sum = 0;
+  for_each_index_of_thread(n, traversal, [&](std::size_t i) { sum += function(i); });
+  return sum;
+}
+
+template <class Function>
+__global__ void sum_of_indexes(std::size_t n, SumScratch* scratch, double* result, Function function) {
+  const double sums[1] = {sum_of_thread(n, function, Traversal::forward)};
   add_up(sums, scratch, result);
 }
 
 template <class Function>
 __global__ void unordered_sum_of_indexes(std::size_t n, double* result, Function function, Traversal traversal) {
-  wait_for_previous_kernel();
-  prepare(function);
-  double sum = 0;
-  for_each_index_of_thread(n, traversal, [&](std::size_t i) { sum += function(i); });
-  add_up_unordered(sum, result);
+  add_up_unordered(sum_of_thread(n, function, traversal), result);
 }
 
-/// At most as many as are resident on the GPU at the same time, and few enough for the last one to add up.
+/// At most as many as are resident on the GPU at the same time, and few enough for the last one to add up, or for their
+/// atomic additions.
 template <auto kernel>
 unsigned blocks_of_sum(std::size_t n, unsigned sums) {
   static const unsigned resident = resident_blocks(kernel, threads_per_block, 0);

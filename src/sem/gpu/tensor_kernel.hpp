@@ -57,7 +57,7 @@ struct Shared {
   alignas(16) double of_map[slabs][10];
 };
 
-/// The basis in shared memory, for what differs from lane to lane: constant memory gives a value at a time.
+/// The basis in shared memory, for reads at places that differ by lane: constant memory would serialize them.
 struct Lookup {
   double derivative[points][points];
   double weights[points];

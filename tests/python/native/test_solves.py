@@ -3,6 +3,8 @@ fall as they must, and how a solve ends that cannot succeed."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -189,6 +191,36 @@ def test_an_error_that_nobody_looked_at_is_not_said(folder: Path) -> None:
 
 
 # ---- records and words ----
+
+
+def multiplicities(elements: tuple[int, int, int], order: int) -> list[int]:
+    """Of each unknown: how many nodes it has. Nodes on the boundary of the box have none."""
+    nodes: Counter[tuple[int, ...]] = Counter()
+    for element in product(*map(range, elements)):
+        for node in product(range(order + 1), repeat=3):
+            place = tuple(order * e + n for e, n in zip(element, node, strict=True))
+            if all(0 < at < order * size for at, size in zip(place, elements, strict=True)):
+                nodes[place] += 1
+    return list(nodes.values())
+
+
+def test_bytes_of_an_iteration(folder: Path) -> None:
+    """By the passes over vectors of docs/bp5.md, for one rank."""
+    elements, order = (3, 2, 2), 4
+    nodes = math.prod(elements) * (order + 1) ** 3
+    counts = multiplicities(elements, order)
+    shared = [count for count in counts if count > 1]
+    maps = math.prod(elements) * 8 * 3 * 8
+    # r: 3; p: 3, x: 2 and 3 other directions in every fourth iteration; the operator: 2
+    passes = 3 + 3 + 5 / 4 + 2
+    unique = 8 * (passes * len(counts) + 2 * len(shared)) + 4 * nodes + maps
+    # With storage by element also weights and factors, and the values and numbers of groups.
+    groups = (2 * 8 + 4) * sum(shared) + 4 * len(shared)
+    stored = 8 * (passes + 1 + 6) * nodes + groups
+    size = f"bp5 --elements {','.join(map(str, elements))} --order {order} --iterations 4"
+    for options, expected in (("", unique), ("--storage element --geometry stored", stored)):
+        (record,) = solved(folder, 1, f"{size} {options}", transports="mpi")
+        assert record.facts["bytes_per_iteration"] == pytest.approx(expected)
 
 
 def test_metrics_and_lines_are_nekrss(folder: Path) -> None:

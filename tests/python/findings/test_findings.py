@@ -169,6 +169,7 @@ KNOWN: dict[str, set[str]] = {
                      "xtx-tuned-ccl", "xtx-wide")
     },
     "h200-x2/gather-scatter.jsonl": {_CCL},
+    "h200-x2/nccl-Simple.jsonl": {"busy-machine"},  # the protocol is looked at, not the time
     "h200-x4/one-sided.jsonl": {"busy-machine"},
     "h200-x2/tune-latency-ucx.jsonl": {"starts-differ"},
     "h200-x2/doctor.jsonl": {"ranks-share-cores", "starts-differ", "transport-not-available"},

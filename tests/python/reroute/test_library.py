@@ -73,10 +73,13 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:
     program = reroute.compile("conformance.cpp")
     run = reroute.run(program, ranks=2, COMMLENS_REROUTE_VERIFY="1", FAKE_NCCL_WRONG="1")
     assert run.status == 1
-    (found,) = re.findall("commlens reroute: (.*)", run.error)
-    assert re.fullmatch(
-        r"--verify: MPI_Allreduce, call 2, rank 1, element 2: \d+ by MPI, \d+ rerouted", found
-    )
+    # A launcher may lose the last line of a rank that calls MPI_Abort (MPICH's does); its file stays.
+    said = re.findall("commlens reroute: (.*)", run.error)
+    assert len(said) == 1 or (reroute.mpi.name == "mpich" and not said)
+    for line in said:
+        assert re.fullmatch(
+            r"--verify: MPI_Allreduce, call 2, rank 1, element 2: \d+ by MPI, \d+ rerouted", line
+        )
     (rank,) = (rank for rank in run.ranks if rank["rank"] == 1)
     (difference,) = rank["differences"]
     assert difference["function"] == "MPI_Allreduce"

@@ -1,13 +1,11 @@
 #include "gather_scatter/sharing.hpp"
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
 
+#include "gather_scatter/numbered_ids.hpp"
 #include "transport/mpi_calls.hpp"
 
 namespace commlens::gather_scatter {
@@ -15,47 +13,6 @@ namespace commlens::gather_scatter {
 namespace {
 
 using transport::Communicator;
-
-/// An id of a node, or of a rank, or in a reply, with that one's number.
-struct Entry {
-  std::int64_t id;
-  std::uint32_t number;
-};
-
-std::uint64_t distance(std::int64_t from, std::int64_t to) {
-  return static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
-}
-
-/// A stable radix sort: the ids of a mesh have few digits. Digits have 8 bits because the TLB covers 256 pages that are
-/// written to alternately; with 11 bits the sort takes five times as long.
-void sort_by_id(std::vector<Entry>& entries) {
-  constexpr int digit_bits = 8;
-  constexpr std::size_t digits = std::size_t{1} << digit_bits;
-  if (entries.empty()) return;
-  const auto by_id = [](const Entry& a, const Entry& b) { return a.id < b.id; };
-  const auto [least, largest] = std::minmax_element(entries.begin(), entries.end(), by_id);
-  const std::int64_t base = least->id;
-  const auto bits = static_cast<int>(std::bit_width(distance(base, largest->id)));
-  std::vector<Entry> sorted(entries.size());
-  for (int shift = 0; shift < bits; shift += digit_bits) {
-    const auto digit = [&](const Entry& entry) { return (distance(base, entry.id) >> shift) % digits; };
-    std::array<std::size_t, digits + 1> next{};
-    for (const Entry& entry : entries) ++next[digit(entry) + 1];
-    std::partial_sum(next.begin(), next.end(), next.begin());
-    for (const Entry& entry : entries) sorted[next[digit(entry)]++] = entry;
-    entries.swap(sorted);
-  }
-}
-
-/// Calls `function(first, last)` for the entries of each id.
-template <class Function>
-void for_each_id(const std::vector<Entry>& sorted, Function function) {
-  for (auto first = sorted.begin(); first != sorted.end();) {
-    const auto last = std::find_if(first, sorted.end(), [&](const Entry& entry) { return entry.id != first->id; });
-    function(first, last);
-    first = last;
-  }
-}
 
 /// One message to each rank, or from each, of 64-bit words.
 struct Messages {
@@ -103,11 +60,11 @@ Messages exchanged(const Messages& sent, const Communicator& communicator) {
 }
 
 /// The nodes that have an id, by id and then by node.
-std::vector<Entry> sorted_nodes(std::span<const std::int64_t> ids) {
+std::vector<NumberedId> sorted_nodes(std::span<const std::int64_t> ids) {
   if (ids.size() > std::numeric_limits<std::uint32_t>::max()) {
     throw Error("gather-scatter: " + std::to_string(ids.size()) + " nodes on a rank; at most 2^32 - 1 are supported");
   }
-  std::vector<Entry> nodes;
+  std::vector<NumberedId> nodes;
   nodes.reserve(ids.size());
   for (std::size_t node = 0; node < ids.size(); ++node) {
     if (ids[node] != 0) nodes.push_back({ids[node], static_cast<std::uint32_t>(node)});
@@ -117,7 +74,7 @@ std::vector<Entry> sorted_nodes(std::span<const std::int64_t> ids) {
 }
 
 /// Each distinct id, to its directory rank.
-Messages requests_of(const std::vector<Entry>& nodes, int ranks) {
+Messages requests_of(const std::vector<NumberedId>& nodes, int ranks) {
   return messages_of(ranks, [&](auto put) {
     for_each_id(nodes, [&](auto first, auto) {
       put(static_cast<std::uint64_t>(first->id) % static_cast<std::uint64_t>(ranks), first->id);
@@ -138,8 +95,8 @@ struct Replies {
 };
 
 /// The ranks that have sent each id, by id and then by rank.
-std::vector<Entry> sorted_ranks(const Messages& requests) {
-  std::vector<Entry> ranks;
+std::vector<NumberedId> sorted_ranks(const Messages& requests) {
+  std::vector<NumberedId> ranks;
   ranks.reserve(requests.words.size());
   for (std::size_t rank = 0; rank + 1 < requests.first.size(); ++rank) {
     for (const std::int64_t id : requests.of(rank)) ranks.push_back({id, static_cast<std::uint32_t>(rank)});
@@ -149,7 +106,7 @@ std::vector<Entry> sorted_ranks(const Messages& requests) {
 }
 
 Replies replies_to(const Messages& requests, const Communicator& communicator) {
-  const std::vector<Entry> ranks = sorted_ranks(requests);
+  const std::vector<NumberedId> ranks = sorted_ranks(requests);
   std::int64_t here = 0;
   for_each_id(ranks, [&](auto first, auto last) { here += last - first > 1 ? 1 : 0; });
   std::int64_t first_index = 0;
@@ -174,7 +131,7 @@ Replies replies_to(const Messages& requests, const Communicator& communicator) {
 /// By id.
 std::vector<Reply> sorted_replies(const Messages& messages) {
   std::vector<Reply> unsorted;
-  std::vector<Entry> order;
+  std::vector<NumberedId> order;
   for (std::size_t at = 0; at < messages.words.size();) {
     const auto ranks = static_cast<std::size_t>(messages.words[at + 2]);
     order.push_back({messages.words[at], static_cast<std::uint32_t>(unsorted.size())});
@@ -183,7 +140,7 @@ std::vector<Reply> sorted_replies(const Messages& messages) {
   }
   sort_by_id(order);
   std::vector<Reply> sorted;
-  for (const Entry& entry : order) sorted.push_back(unsorted[entry.number]);
+  for (const NumberedId& entry : order) sorted.push_back(unsorted[entry.number]);
   return sorted;
 }
 
@@ -214,7 +171,7 @@ std::size_t Sharing::sent() const {
 }
 
 Sharing discover(std::span<const std::int64_t> ids, const transport::Communicator& communicator) {
-  const std::vector<Entry> nodes = sorted_nodes(ids);
+  const std::vector<NumberedId> nodes = sorted_nodes(ids);
   const Replies given = replies_to(exchanged(requests_of(nodes, communicator.size()), communicator), communicator);
   const Messages received = exchanged(given.messages, communicator);
   const std::vector<Reply> replies = sorted_replies(received);

@@ -1,10 +1,10 @@
 #include "sem/numbering.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 
 #include "base/error.hpp"
+#include "gather_scatter/numbered_ids.hpp"
 
 namespace commlens::sem {
 
@@ -17,26 +17,18 @@ struct Firsts {
 };
 
 Firsts find_firsts(std::span<const std::int64_t> ids, std::span<const unsigned char> fixed) {
-  struct Entry {
-    std::int64_t id;
-    std::uint32_t node;
-  };
-  std::vector<Entry> entries;
-  entries.reserve(ids.size());
+  std::vector<gather_scatter::NumberedId> nodes;
+  nodes.reserve(ids.size());
   for (std::size_t node = 0; node < ids.size(); ++node) {
-    if (fixed[node] == 0) entries.push_back({ids[node], static_cast<std::uint32_t>(node)});
+    if (fixed[node] == 0) nodes.push_back({ids[node], static_cast<std::uint32_t>(node)});
   }
-  std::sort(entries.begin(), entries.end(),
-            [](const Entry& a, const Entry& b) { return a.id != b.id ? a.id < b.id : a.node < b.node; });
+  gather_scatter::sort_by_id(nodes);
   Firsts firsts{.of_node = std::vector<std::uint32_t>(ids.size(), Numbering::fixed),
                 .copies = std::vector<std::uint32_t>(ids.size(), 0)};
-  for (std::size_t i = 0; i < entries.size();) {
-    const Entry& first = entries[i];
-    for (; i < entries.size() && entries[i].id == first.id; ++i) {
-      firsts.of_node[entries[i].node] = first.node;
-      ++firsts.copies[first.node];
-    }
-  }
+  gather_scatter::for_each_id(nodes, [&](auto first, auto last) {
+    firsts.copies[first->number] = static_cast<std::uint32_t>(last - first);
+    for (auto node = first; node != last; ++node) firsts.of_node[node->number] = first->number;
+  });
   return firsts;
 }
 

@@ -61,7 +61,7 @@ class Reroute:
     ) -> Path:
         """`gpu`: the fake of a GPU's library; empty: none."""
         libraries = [f"-L{self.fakes}", f"-l:{gpu}", f"-Wl,-rpath,{self.fakes}"]
-        language = [] if source.endswith("f90") else ["-std=c++20", "-O1", "-DOMPI_SKIP_MPICXX"]
+        language = [] if source.endswith("f90") else ["-std=c++20", "-DOMPI_SKIP_MPICXX"]
         flags = [*language, *options, *(libraries if gpu else []), "-pthread"]
         return self.mpi.compile(str(SOURCES / source), *flags, name=name)
 
@@ -110,7 +110,7 @@ def reroute(mpi: Mpi, shared_folder: Path) -> Reroute:
 
 
 def _build_fakes(folder: Path) -> None:
-    common = ["c++", "-std=c++20", "-O1", "-fPIC", "-shared", "-pthread"]
+    common = ["c++", "-std=c++20", "-fPIC", "-shared", "-pthread"]
     for source, names in (
         ("fake_gpu.cpp", ("libcuda.so.1", "libamdhip64.so.6")),
         ("fake_nccl.cpp", ("libnccl.so.2",)),

@@ -106,8 +106,9 @@ def test_equal_medians_do_not_differ_by_rounding(launches: int) -> None:
         assert 0 in interval
 
 
-def test_ten_thousand_starts_a_side_are_compared_in_little_memory() -> None:
-    many = np.random.default_rng(8).normal(0, 1, 10_000).tolist()
+def test_thousands_of_starts_a_side_are_compared_in_little_memory() -> None:
+    """All their differences at once would be 72 MB."""
+    many = np.random.default_rng(8).normal(0, 1, 3_000).tolist()
     tracemalloc.start()
     low, high = shift_interval(many, many)  # type: ignore[misc]
     peak = tracemalloc.get_traced_memory()[1]

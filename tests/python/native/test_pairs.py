@@ -20,7 +20,8 @@ OPTIONS = "--transport mpi,staged --memory host --batches 2 --repeat 3 --warmup 
 def test_a_matrix_has_all_pairs_and_the_metrics_are_of_the_slowest(
     benchmark: str, ranks: int, tmp_path: Path
 ) -> None:
-    records = measured(tmp_path, ranks, benchmark, "--matrix --bytes 8,10001", OPTIONS)
+    words = ("--matrix --bytes 8,10001", OPTIONS)
+    records = measured(tmp_path, ranks, benchmark, *words, ceilings=True)
     assert len(records) == 4, "two sizes over two transports"
     for record in records:
         matrix = pair_matrix(record)

@@ -63,7 +63,7 @@ def test_given_values_stay(tmp_path: Path) -> None:
 
 def test_a_record_has_parts_a_timeline_and_ceilings(tmp_path: Path) -> None:
     words = ("xtx --batches 2 --transport mpi,staged", SMALL)
-    for record in measured(tmp_path, 3, *words):
+    for record in measured(tmp_path, 3, *words, ceilings=True):
         assert [part.name for part in record.parts] == list(PARTS)
         assert all(len(part.samples.values_s) == 2 for part in record.parts)
         assert_blocks_follow_each_other(record, ranks=3, blocks=7)

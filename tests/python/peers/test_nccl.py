@@ -175,7 +175,11 @@ def test_measured_times_are_compared(home: Path) -> None:
     for name in (*programs, "reduce", "reduce_scatter", "sendrecv"):
         printing(home / f"{name}_perf", "")
     measure = runpy.run_path(str(PEERS / "measure.py"))
-    for benchmark, *words in measure["nccl"]():
+    cases = list(measure["nccl"]())
+    # The first of each operation has the least sizes of one type, the last the largest of another.
+    ends = [{benchmark: words for benchmark, *words in order} for order in (cases, cases[::-1])]
+    assert set(ends[0]) == set(measure["NCCL"])
+    for benchmark, words in [item for end in ends for item in end.items()]:
         options = words[words.index("--") + 1 :]
         assert "has printed figures of 0 cases" in refusal(1, "nccl.py", benchmark, *options)
 

@@ -73,7 +73,7 @@ def test_a_difference_ends_the_run(reroute: Reroute) -> None:
     program = reroute.compile("conformance.cpp")
     run = reroute.run(program, ranks=2, COMMLENS_REROUTE_VERIFY="1", FAKE_NCCL_WRONG="1")
     assert run.status == 1
-    # A launcher may lose the last line of a rank that calls MPI_Abort (MPICH's does); its file stays.
+    # MPICH's launcher may lose the last line of a rank that calls MPI_Abort; its file stays.
     said = re.findall("commlens reroute: (.*)", run.error)
     assert len(said) == 1 or (reroute.mpi.name == "mpich" and not said)
     for line in said:

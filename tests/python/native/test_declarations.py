@@ -36,7 +36,8 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 def record_of(benchmark: str) -> Record:
     options = "--transport mpi --memory host --repeat 21 --batches 11"
     with TemporaryDirectory() as folder:
-        return measured(Path(folder), 2, benchmark, small(benchmark), options)[0]
+        words = (small(benchmark), options)
+        return measured(Path(folder), 2, benchmark, *words, ceilings=True)[0]
 
 
 def metrics_of(benchmark: str) -> list[Metric]:
@@ -55,6 +56,12 @@ def test_a_shorter_time_gives_better_metrics(benchmark: str) -> None:
             assert stats.max / stats.median == pytest.approx(time.max / time.median), metric.name
         else:
             assert stats.min / stats.median == pytest.approx(time.median / time.max), metric.name
+
+
+@pytest.mark.parametrize("benchmark", DIFFERENT)
+def test_what_moves_or_computes_has_ceilings(benchmark: str) -> None:
+    has_none = benchmark in ("communicator-creation", "init", "replay")
+    assert bool(record_of(benchmark).ceilings) != has_none
 
 
 @pytest.mark.parametrize("benchmark", DIFFERENT)

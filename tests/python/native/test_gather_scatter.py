@@ -12,7 +12,7 @@ from native_helpers import measured, needs_native, on_host_build, shown
 
 pytestmark = needs_native
 
-SMALL = "--elements 4,3,2 --order 3 --repeat 3 --warmup 1 --no-ceilings"
+SMALL = "--elements 4,3,2 --order 3 --repeat 3 --warmup 1"
 
 
 @on_host_build
@@ -40,7 +40,7 @@ def test_modes_that_cannot_be_had_are_skipped_and_the_fastest_is_named(tmp_path:
     ],
 )
 def test_a_host_takes_fewer_samples_of_more_nodes(case: str, samples: int, tmp_path: Path) -> None:
-    words = "gather-scatter --mode pairwise --transport mpi --no-ceilings"
+    words = "gather-scatter --mode pairwise --transport mpi"
     (record,) = measured(tmp_path, 1, words, case)
     assert len(record.samples.values_s) == samples
 

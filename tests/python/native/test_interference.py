@@ -11,7 +11,7 @@ from commlens.model.interference import programs_of, why_busy
 from native_helpers import measured
 from run_helpers import hogs
 
-_SWEEP = "latency --memory host --transport mpi --bytes 8,64K,1M --min-time 0.5 --no-ceilings"
+_SWEEP = "latency --memory host --transport mpi --bytes 8,64K,1M --min-time 0.5"
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])

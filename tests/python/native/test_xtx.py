@@ -51,12 +51,12 @@ def test_sizes_need_no_option_and_the_choice_is_said(tmp_path: Path) -> None:
 
 
 def test_given_values_stay(tmp_path: Path) -> None:
-    words = "xtx --vectors 40 --dofs 500 --batches 1 --no-ceilings"
+    words = "xtx --vectors 40 --dofs 500 --batches 1"
     first, *_ = measured(tmp_path, 2, words)
     assert list(first.start.notes) == []
     chosen = [first.parameters[name] for name in ("vectors", "dofs", "block")]
     assert chosen == [40, 500, 4]
-    words = "xtx --vectors 100 --transport mpi --batches 1 --no-ceilings --repeat 1 --warmup 0"
+    words = "xtx --vectors 100 --transport mpi --batches 1 --repeat 1 --warmup 0"
     first, *_ = measured(tmp_path, 2, words)
     assert "--vectors 100" in first.start.notes[0]
 

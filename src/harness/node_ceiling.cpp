@@ -18,10 +18,7 @@ namespace commlens {
 
 namespace {
 
-/// A round is about so long, after a lead of a third of its messages: a connection has then found its rate, and a rate
-/// limiter has let through what it lets through at once.
-constexpr double stream_round_s = 0.2;
-constexpr std::size_t lead_share = 3;
+constexpr std::size_t lead_share = 3;  ///< of a round's messages that are sent before it
 constexpr std::size_t stream_rounds = 3;
 constexpr double first_bytes = 256 << 10;                   ///< of the first round, by which the others are chosen
 constexpr std::size_t small_bytes = std::size_t{64} << 10;  ///< larger messages share one measurement and are scaled
@@ -91,7 +88,7 @@ Ceilings::Outcome Ceilings::tcp_stream(const CopyCeiling& ceiling, const Copy& c
                                       "{}, from host memory, messages of {} bytes back to back{}, by {} rank{} at the "
                                       "same time{}; the best of {} rounds of about {:g} s",
                                       name, bytes, large ? " and scaled" : "", sending, sending == 1 ? "" : "s",
-                                      others_copied(some_copy), stream_rounds, stream_round_s),
+                                      others_copied(some_copy), stream_rounds, stream_settings_.round_s),
                                   .seconds = per_byte * static_cast<double>(ceiling.bytes),
                                   .rate = 1e-9 / per_byte},
       .reason = ""};
@@ -119,16 +116,17 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
     return communicator_.maximum(seconds);
   };
 
+  const double round_s = stream_settings_.round_s;
   auto messages = std::max<std::size_t>(1, static_cast<std::size_t>(first_bytes) / bytes);
   double seconds = round(0, messages, 0);
-  while (problem.empty() && seconds * static_cast<double>(messages) < stream_round_s / 2) {
-    const double factor = std::clamp(stream_round_s / (seconds * static_cast<double>(messages)), 2.0, 8.0);
+  while (problem.empty() && seconds * static_cast<double>(messages) < round_s / 2) {
+    const double factor = std::clamp(round_s / (seconds * static_cast<double>(messages)), 2.0, 8.0);
     messages = static_cast<std::size_t>(static_cast<double>(messages) * factor);
     seconds = round(0, messages, 0);
   }
-  messages = std::max<std::size_t>(1, static_cast<std::size_t>(stream_round_s / std::max(seconds, 1e-9)));
+  messages = std::max<std::size_t>(1, static_cast<std::size_t>(round_s / std::max(seconds, 1e-9)));
   const double of_a_copy = copies ? std::max(made->time(1), 1e-9) : 0;
-  const std::size_t copied = copies ? static_cast<std::size_t>(stream_round_s / of_a_copy) + 1 : 0;
+  const std::size_t copied = copies ? static_cast<std::size_t>(round_s / of_a_copy) + 1 : 0;
   double least = std::numeric_limits<double>::max();
   for (std::size_t i = 0; i < stream_rounds && problem.empty(); ++i) {
     least = std::min(least, round(messages / lead_share + 1, messages, copied));

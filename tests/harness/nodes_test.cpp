@@ -19,7 +19,7 @@
 namespace commlens {
 namespace {
 
-constexpr TcpStream::Settings loopback{.loopback = true};
+constexpr TcpStream::Settings loopback{.loopback = true, .round_s = 0.02};
 /// Nothing, one byte, odd sizes, more than a socket takes at once.
 constexpr std::size_t sizes[] = {0, 1, 7, 4097, 3'000'001};
 

@@ -207,6 +207,8 @@ _STEPS = (
     ("", "all three", "h200/bp5-four-directions"),
     ("another H200", "before", "h200/bp5-direction-given"),
     ("", "tried: the operator computes the direction", "h200/bp5-direction-computed"),
+    ("a third H200", "all three, as they are now", "h200/bp5-most-shared-memory"),
+    ("", "less shared memory for the operator", "h200/bp5-more-cache"),
 )
 
 

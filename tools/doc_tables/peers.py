@@ -116,7 +116,7 @@ def peers_osu_without_barriers() -> list[Row]:
     """Beside OSU's programs as they are, and without their barriers, by ranks."""
     sides = {"OSU": "peers-osu-barriers", "without barriers": "peers-osu-without-barriers"}
     rows: list[Row] = []
-    for folder in ("", "h100/", "h200-x4/"):
+    for folder in ("", "h100/", "h200/", "h200-x4/"):
         (head, *with_barriers), (_, *without) = (
             _osu_collectives(json_file(f"{folder}{name}.json")) for name in sides.values()
         )
@@ -145,9 +145,10 @@ def peers_osu_collectives_decided() -> list[Row]:
 
 
 @table
-def peers_osu_twenty_launches() -> list[Row]:
+def peers_osu_many_launches() -> list[Row]:
     """A row a case, beside each build of OSU's program."""
-    runs = json_file("h100/peers-osu-twenty-launches.json")
+    files = ("h100/peers-osu-twenty-launches.json", "h200/peers-osu-bandwidth.json")
+    runs = list(chain.from_iterable(map(json_file, files)))
     columns = list(dict.fromkeys(run["osu"] for run in runs))
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for run in runs:
@@ -155,13 +156,35 @@ def peers_osu_twenty_launches() -> list[Row]:
         operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
         component = "null" if "OMPI_MCA_accelerator=null" in words else "default"
         for case in run["cases"]:
-            key = str(run["machine"]), operation, ranks, component, _size(case)
+            launches = str(case["baseline_launches"])
+            key = str(run["machine"]), launches, operation, ranks, component, _size(case)
             rows.setdefault(key, {})[run["osu"]] = _ratio(case)
-    head = ["machine", "operation", "ranks", "accelerator component", "size"]
+    head = ["machine", "launches", "operation", "ranks", "accelerator component", "size"]
     return [
         [*head, *(f"OSU {column}" for column in columns)],
         *([*key, *(row.get(column, NOTHING) for column in columns)] for key, row in rows.items()),
     ]
+
+
+@table
+def peers_osu_call_times() -> list[Row]:
+    """Medians over launches: of a launch what its slowest rank has."""
+    record = json_file("h200/call-times.json")
+    head = ["operation", "block", "program", "launches", "printed", "mean", "median", "period"]
+    cases: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for launch in record["launches"]:
+        cases.setdefault((launch["operation"], launch["program"]), []).append(launch)
+    rows: list[Row] = [head]
+    for (operation, program), launches in cases.items():
+        times = [
+            [max(rank[f"{name}_us"] for rank in launch["ranks"]) for launch in launches]
+            for name in ("mean", "median", "period")
+        ]
+        block = format_bytes(record["commands"][operation]["block_bytes"])
+        printed = [launch["reported_us"] for launch in launches]
+        cells = [f"{median(values):.2f}" for values in (printed, *times)]
+        rows.append([operation, block, program, str(len(launches)), *cells])
+    return rows
 
 
 @table

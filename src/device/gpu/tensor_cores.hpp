@@ -1,6 +1,8 @@
 // What the lanes of a warp do together for products of small matrices in double precision: CUDA alone, sm_80 or newer.
 #pragma once
 
+#include <algorithm>
+
 #include "device/gpu/check.hpp"
 #include "device/gpu/occupancy.hpp"
 
@@ -69,10 +71,21 @@ bool has_tensor_cores(Kernel kernel) {
   return ptx_version(kernel) >= 80;
 }
 
-/// Rather than a larger L1 cache: otherwise the driver may choose a size for fewer blocks than registers suffice for.
+/// Divides a multiprocessor's memory into shared memory for so many blocks of the kernel, and L1 cache of the rest. The
+/// driver's own choice may hold fewer blocks.
 template <class Kernel>
-void prefer_shared_memory(Kernel kernel) {
-  GPU_CALL(FuncSetAttribute, kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
+void set_shared_memory(Kernel kernel, int blocks) {
+  cudaFuncAttributes attributes;
+  GPU_CALL(FuncGetAttributes, &attributes, kernel);
+  int device = 0;
+  int reserved = 0;
+  int all = 0;
+  GPU_CALL(GetDevice, &device);
+  GPU_CALL(DeviceGetAttribute, &reserved, cudaDevAttrReservedSharedMemoryPerBlock, device);
+  GPU_CALL(DeviceGetAttribute, &all, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+  const int wanted = blocks * (static_cast<int>(attributes.sharedSizeBytes) + reserved);
+  const int percent = std::min(100, (100 * wanted + all - 1) / all);
+  GPU_CALL(FuncSetAttribute, kernel, cudaFuncAttributePreferredSharedMemoryCarveout, percent);
 }
 
 }  // namespace commlens::device::gpu

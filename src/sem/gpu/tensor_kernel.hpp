@@ -38,7 +38,7 @@ using Constants = Basis<double, points>;
 inline constexpr int warps = 2;               ///< of a block, which computes one element at a time
 inline constexpr int slabs = points / warps;  ///< of a warp
 inline constexpr int threads = 32 * warps;
-/// Blocks per multiprocessor that its registers must suffice for.
+/// Blocks per multiprocessor that its registers and its shared memory must suffice for.
 inline constexpr int at_once = 8;
 
 /// What is copied for an element of a warp, while the one before is computed.
@@ -46,15 +46,6 @@ struct Input {
   alignas(16) double u[slabs][slab];
   alignas(16) double map[8][3];
   alignas(16) std::uint32_t unknowns[slabs][slab];
-};
-
-/// Of a warp.
-struct Shared {
-  Input inputs[2];  ///< of this element and of the next one
-  alignas(16) double along_s[slabs][slab];
-  alignas(16) double along_t[slabs][slab];  ///< for the other warp
-  /// Of each slab: dx/dr where s = 0, dx/ds where r = 0, and what both grow by with s and with r.
-  alignas(16) double of_map[slabs][10];
 };
 
 /// The basis in shared memory, for reads at places that differ by lane: constant memory would serialize them.
@@ -76,6 +67,18 @@ struct Lookup {
   }
 };
 static_assert(threads == slab);
+
+/// Of a warp.
+struct Shared {
+  Input inputs[2];  ///< of this element and of the next one
+  union {
+    alignas(16) double along_s[slabs][slab];
+    Lookup lookup;  ///< of the first warp: what lanes begin with
+  };
+  alignas(16) double along_t[slabs][slab];  ///< for the other warp
+  /// Of each slab: dx/dr where s = 0, dx/ds where r = 0, and what both grow by with s and with r.
+  alignas(16) double of_map[slabs][10];
+};
 
 /// What a lane keeps for all elements.
 struct Lane {
@@ -308,11 +311,10 @@ struct Part {
 template <Storage storage>
 __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall<double> call, const Constants basis) {
   __shared__ Shared shared[warps];
-  __shared__ Lookup lookup;
   const int half = device::gpu::warp_of_block();
   const double side = half == 0 ? 1 : -1;
-  lookup.fill(basis);
-  const Lane lane(lookup, static_cast<int>(threadIdx.x) % 32, side);
+  shared[0].lookup.fill(basis);
+  const Lane lane(shared[0].lookup, static_cast<int>(threadIdx.x) % 32, side);
   const std::size_t step = gridDim.x;
   const std::size_t last = call.elements.last;
   std::size_t place = call.elements.first + blockIdx.x;
@@ -336,13 +338,13 @@ __global__ void gpuLaunchBounds(threads, at_once) apply_kernel(const PoissonCall
     part.expand_map();
     __syncthreads();
     part.derive_along_t();
-    if (next < last) {
+#pragma unroll
+    for (int k = 0; k < slabs; ++k) part.compute_slab(k);
+    if (next < last) {  // here, where the fewest registers are needed
       wait_for_copies<0>();
       __syncwarp();
       part.copy_input(element_of(next), part.shared.inputs[1 - part.turn]);
     }
-#pragma unroll
-    for (int k = 0; k < slabs; ++k) part.compute_slab(k);
     __syncthreads();
     part.add_along_s_and_t();
     energy += part.write(element_of(place));

@@ -11,7 +11,7 @@ namespace {
 
 template <class Kernel>
 unsigned resident_blocks_of(Kernel kernel) {
-  device::gpu::prefer_shared_memory(kernel);
+  device::gpu::set_shared_memory(kernel, tensor::at_once);
   return device::gpu::resident_blocks(kernel, tensor::threads, 0);
 }
 

@@ -7,6 +7,7 @@ each record that was written is whole, and no process is left.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import signal
@@ -90,6 +91,8 @@ def injected(records: Path, fault: Fault) -> Job:
             if fault.number == signal.SIGSTOP and fault.goes_on:
                 time.sleep(1)
                 struck.send_signal(signal.SIGCONT)
+    if not fault.goes_on:
+        _give_way(running.mark, running.process.pid)
     if fault.target == "command" and fault.number == signal.SIGKILL:
         _wait_until_gone(running.mark, running.process.pid)
     return running.wait()
@@ -114,6 +117,14 @@ def _target(fault: Fault, command: int, mark: str) -> psutil.Process | None:
             if is_rank and fault.target == f"rank {variables.get('OMPI_COMM_WORLD_RANK')}":
                 return process
     return None
+
+
+def _give_way(mark: str, command: int) -> None:
+    """Ranks of a job that never ends wait with all their cores' time, which other tests can use."""
+    for process in processes_with(mark):
+        if process.pid != command:
+            with suppress(OSError):
+                os.sched_setscheduler(process.pid, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _wait_until_gone(mark: str, command: int) -> None:

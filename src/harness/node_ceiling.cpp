@@ -18,7 +18,9 @@ namespace commlens {
 
 namespace {
 
-constexpr std::size_t lead_share = 3;  ///< of a round's messages that are sent before it
+/// A round's messages over those that are sent before it: a connection has then found its rate, and a rate limiter has
+/// let through what it lets through at once.
+constexpr std::size_t lead_share = 3;
 constexpr std::size_t stream_rounds = 3;
 constexpr double first_bytes = 256 << 10;                   ///< of the first round, by which the others are chosen
 constexpr std::size_t small_bytes = std::size_t{64} << 10;  ///< larger messages share one measurement and are scaled

@@ -17,9 +17,7 @@ class TcpStream {
     bool loopback = false;  ///< over the loopback interface alone: for tests on one machine
     bool listens = true;    ///< for tests: this rank can be connected to
     double connect_s = 2;   ///< the most that connecting may take
-    /// Of a ceiling, after a lead of a third of its messages: a connection has then found its rate, and a rate limiter
-    /// has let through what it lets through at once.
-    double round_s = 0.2;
+    double round_s = 0.2;   ///< of a round of measuring a ceiling
   };
 
   /// Collective: connects this rank to `peer`, over the fastest interface on which the peer answers; -1: it sends

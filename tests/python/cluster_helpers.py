@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 
 from native_helpers import BENCH, ROOT, missing
-from run_helpers import wait_for
+from run_helpers import AS_ROOT, wait_for
 
 _SCRIPT = ROOT / "tests" / "cluster" / "cluster"
 # Far more than any takes, also on a machine that does other things.
@@ -162,8 +162,7 @@ class Cluster:
             "PATH": f"{_PATH}:/usr/sbin",
             "CLUSTER_DIR": str(self.folder),
             "COMMLENS_BENCH": str(BENCH),
-            "OMPI_ALLOW_RUN_AS_ROOT": "1",
-            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            **AS_ROOT,
         }
 
 

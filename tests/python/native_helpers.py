@@ -33,6 +33,7 @@ from rich.console import Console
 
 from commlens.model import Record, read
 from commlens.render.show import show
+from run_helpers import AS_ROOT, SHARED_CORES
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "record.schema.json"
@@ -289,7 +290,6 @@ def start(
     """Starts a command with the real environment in `folder`; `file_limit` is the size in bytes
     beyond which no file of it may grow."""
     mark = uuid.uuid4().hex
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     # By default it is the newest build, which may be one with sanitizers.
     native = {"COMMLENS_BENCH": str(BENCH)}
     python = {"PYTHONPATH": str(ROOT / "python")}
@@ -298,7 +298,7 @@ def start(
         for name, value in _REAL_ENVIRONMENT.items()
         if not name.startswith(("PYTEST_", "COMMLENS_"))
     }
-    ours = {**allowed, **native, **python, "TERM": "dumb", _MARK: mark}
+    ours = {**AS_ROOT, **SHARED_CORES, **native, **python, "TERM": "dumb", _MARK: mark}
     everything = {**kept, **ours, **(environment or {})}
 
     def limit() -> None:

@@ -22,7 +22,7 @@ import pytest
 
 from commlens.jobs.preload.library import PROFILE, REROUTE, Preload, read_library
 from commlens.model.profile import parse
-from run_helpers import wait_for
+from run_helpers import AS_ROOT, SHARED_CORES, wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests" / "profile"
@@ -83,9 +83,8 @@ class Mpi:
         return [f"mpirun{self.suffix}", *options, "-n", str(ranks), *map(str, words)]
 
     def environment(self) -> dict[str, str]:
-        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         python = {"PYTHONPATH": str(ROOT / "python"), "COMMLENS_PROFILE_LIBRARY": str(self.library)}
-        return {**ENVIRONMENT, **root, **python}
+        return {**ENVIRONMENT, **AS_ROOT, **SHARED_CORES, **python}
 
     def profile(
         self,

@@ -18,7 +18,7 @@ from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for, built_once
 
 SOURCES = ROOT / "tests" / "reroute"
 _TIME_LIMIT_S = 300
-# Open MPI 5 says so of each rank where there is only a loopback interface.
+# Open MPI 5 says so of each rank where there is only a loopback interface. Blank lines are its own.
 _OF_NETWORKS = re.compile(".*Unable to find reachable pairing between local and remote.*\n")
 
 
@@ -99,7 +99,7 @@ class Reroute:
         )
         written = [json.loads(path.read_text()) for path in out.glob("rank-*.json")]
         written.sort(key=lambda rank: int(rank["rank"]))
-        error = _OF_NETWORKS.sub("", answer.stderr)
+        error = _OF_NETWORKS.sub("", answer.stderr).strip()
         return Ran(answer.returncode, answer.stdout, error, written)
 
 

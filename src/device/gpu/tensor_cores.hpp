@@ -71,8 +71,9 @@ bool has_tensor_cores(Kernel kernel) {
   return ptx_version(kernel) >= 80;
 }
 
-/// Divides a multiprocessor's memory into shared memory for so many blocks of the kernel, and L1 cache of the rest. The
-/// driver's own choice may hold fewer blocks.
+/// Asks for as much of a multiprocessor's memory to be shared memory as so many blocks of the kernel need, or for all
+/// of it where that is not enough; the rest is L1 cache. The driver rounds up to a size that the GPU has. Its own
+/// choice may hold fewer blocks. For kernels without dynamic shared memory.
 template <class Kernel>
 void set_shared_memory(Kernel kernel, int blocks) {
   cudaFuncAttributes attributes;

@@ -38,7 +38,7 @@ using Constants = Basis<double, points>;
 inline constexpr int warps = 2;               ///< of a block, which computes one element at a time
 inline constexpr int slabs = points / warps;  ///< of a warp
 inline constexpr int threads = 32 * warps;
-/// Blocks per multiprocessor that its registers and its shared memory must suffice for.
+/// Blocks per multiprocessor that its registers must suffice for; on an H100 its shared memory does, too.
 inline constexpr int at_once = 8;
 
 /// What is copied for an element of a warp, while the one before is computed.
@@ -73,7 +73,7 @@ struct Shared {
   Input inputs[2];  ///< of this element and of the next one
   union {
     alignas(16) double along_s[slabs][slab];
-    Lookup lookup;  ///< of the first warp: what lanes begin with
+    Lookup lookup;  ///< of the first warp: for lanes as they are made, before the first barrier of the loop
   };
   alignas(16) double along_t[slabs][slab];  ///< for the other warp
   /// Of each slab: dx/dr where s = 0, dx/ds where r = 0, and what both grow by with s and with r.

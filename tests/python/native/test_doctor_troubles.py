@@ -15,6 +15,7 @@ import pytest
 from commlens.jobs.native import Native
 from conftest import FAKES
 from native_helpers import BENCH, needs_native
+from run_helpers import AS_ROOT
 
 pytestmark = needs_native
 
@@ -25,8 +26,7 @@ def real_environment(changes: dict[str, str]) -> dict[str, str]:
     """Without the fakes of the other tests on the PATH."""
     folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if folder != str(FAKES)]
     path = os.pathsep.join(folders)
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    environment = {**os.environ, **allowed, "PATH": path, "COMMLENS_BENCH": str(BENCH), **changes}
+    environment = {**os.environ, **AS_ROOT, "PATH": path, "COMMLENS_BENCH": str(BENCH), **changes}
     return {**environment, "PATH": environment["PATH"].replace("$PATH", path)}
 
 

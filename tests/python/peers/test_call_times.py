@@ -20,18 +20,23 @@ OPTIONS = (
 )
 
 
+def _ranks(folder: Path, operation: str, bytes_: int) -> dict[str, tuple[int, list[float]]]:
+    """Of each rank the number of calls, and its times."""
+    library = preloaded(folder, (PEERS / "call_times.c").read_text(encoding="utf-8"))
+    command = under_mpirun(2, operation, "--bytes 64", OPTIONS)
+    program = command.index("-n") + 2
+    words = ["env", f"LD_PRELOAD={library}", f"CALL_BYTES={bytes_}"]
+    job = start([*command[:program], *words, *command[program:]], folder).wait()
+    assert job.status == OK, job
+    lines = LINE.findall(job.error)
+    return {rank: (int(calls), [float(time) for time in times]) for rank, calls, *times in lines}
+
+
 @pytest.mark.parametrize("operation", ["allgatherv", "scatterv"])
 def test_each_rank_tells_of_its_calls_of_a_size(tmp_path: Path, operation: str) -> None:
-    library = preloaded(tmp_path, (PEERS / "call_times.c").read_text(encoding="utf-8"))
-    words = ["env", f"LD_PRELOAD={library}", "CALL_BYTES=64"]
-    command = under_mpirun(2, operation, "--bytes 8,64", OPTIONS)
-    program = command.index("-n") + 2
-    job = start([*command[:program], *words, *command[program:]], tmp_path).wait()
-    assert job.status == OK, job
-    ranks = {}
-    for rank, calls, *times in LINE.findall(job.error):
-        ranks[rank] = int(calls), *map(float, times)
-    assert set(ranks) == {"0", "1"}, job
-    for calls, mean, median, period in ranks.values():
-        assert 2 <= calls <= 52  # those of the other size are not counted
-        assert min(mean, median, period) > 0
+    ranks = _ranks(tmp_path, operation, 64)
+    assert set(ranks) == {"0", "1"}
+    for calls, times in ranks.values():
+        assert 2 <= calls <= 52  # 50, and what is called beside them; less after an interruption
+        assert min(times) > 0
+    assert _ranks(tmp_path, operation, 8) == {}

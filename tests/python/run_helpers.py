@@ -17,10 +17,10 @@ import yaml
 
 from commlens.model import Record, load
 
-# For Open MPI.
+# Of Open MPI.
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-# Several jobs share the cores. By itself, it lets ranks that wait give way only where a job has
-# more of them than there are cores.
+# Likewise. Several jobs share the cores, but by default ranks that wait yield theirs only where one
+# job has more ranks than there are cores.
 SHARED_CORES = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
 _CASES = {

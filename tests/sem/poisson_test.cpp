@@ -167,8 +167,8 @@ TEST_P(PoissonIn, GivesTheSameWhateverTheGeometryAndTheStorageAtEveryOrder) {
     expect_same_of_each_kind({.elements = {3, 2, 2}, .order = order});
 }
 
-/// A block computes at least two elements on a GPU with up to 138 multiprocessors of 8 blocks, and so for one after the
-/// other what it has copied before.
+/// So many that a block computes several elements, of which it copies the next one's input while it computes: two at
+/// least on a GPU with up to 151 multiprocessors of 8 blocks.
 TEST_P(PoissonIn, GivesTheSameOfMoreElementsThanBlocks) {
   if (world().size() > 1) GTEST_SKIP() << "one rank is enough";
   expect_same_of_each_kind({.elements = {17, 13, 11}, .order = 7});

@@ -120,7 +120,7 @@ def _target(fault: Fault, command: int, mark: str) -> psutil.Process | None:
 
 
 def _give_way(mark: str, command: int) -> None:
-    """Ranks of a job that never ends wait with all their cores' time, which other tests can use."""
+    """Ranks of a job that never ends are busy-waiting on cores that other tests can use."""
     for process in processes_with(mark):
         if process.pid != command:
             with suppress(OSError):

@@ -23,10 +23,8 @@ OPTIONS = (
 def _ranks(folder: Path, operation: str, bytes_: int) -> dict[str, tuple[int, list[float]]]:
     """Of each rank the number of calls, and its times."""
     library = preloaded(folder, (PEERS / "call_times.c").read_text(encoding="utf-8"))
-    command = under_mpirun(2, operation, "--bytes 64", OPTIONS)
-    program = command.index("-n") + 2
-    words = ["env", f"LD_PRELOAD={library}", f"CALL_BYTES={bytes_}"]
-    job = start([*command[:program], *words, *command[program:]], folder).wait()
+    variables = {"LD_PRELOAD": str(library), "CALL_BYTES": str(bytes_)}
+    job = start(under_mpirun(2, operation, "--bytes 64", OPTIONS), folder, variables).wait()
     assert job.status == OK, job
     lines = LINE.findall(job.error)
     return {rank: (int(calls), [float(time) for time in times]) for rank, calls, *times in lines}

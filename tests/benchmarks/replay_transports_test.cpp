@@ -90,7 +90,7 @@ TEST_F(Replay, OfRootsInPlaceNowAndThen) {
 /// longer than the room that a replay has beside its buffers.
 TEST_F(Replay, OfRootsThatAloneHaveAllBlocks) {
   if (ranks_ < 2) GTEST_SKIP() << "the collectives of one rank stay with MPI";
-  constexpr std::int64_t count = 50000;
+  constexpr std::int64_t count = 6000;
   each_rank([&](std::int64_t rank, std::int64_t n) {
     const auto counts = array_of(n, [](std::int64_t i) { return count + i; });
     for (const std::int64_t root : {std::int64_t{0}, n - 1}) {
@@ -143,7 +143,7 @@ TEST_F(Replay, ProceedsWithMpiWhileItWaitsInATransport) {
   if (ranks_ < 2) GTEST_SKIP() << "nobody to wait for";
   each_rank([&](std::int64_t rank, std::int64_t) {
     trace_.loop(5, [&] {
-      call("MPI_Iallreduce bbnTocQ", {0, 0, 300000, real_, sum_, 0, 0});
+      call("MPI_Iallreduce bbnTocQ", {0, 0, 70000, real_, sum_, 0, 0});
       if (rank > 0) call("MPI_Wait q", {0});
       call("MPI_Allreduce bbnToc", {0, 0, 5, real_, sum_, 0});
       if (rank == 0) call("MPI_Wait q", {0});
@@ -159,11 +159,11 @@ TEST_F(Replay, SendsByMpiWhileItWaitsInATransport) {
   each_rank([&](std::int64_t rank, std::int64_t n) {
     trace_.loop(5, [&] {
       if (rank == 0) {
-        for (std::int64_t to = 1; to < n; ++to) call("MPI_Isend bnTrtcQ", {0, 300000, real_, to, 1, 0, to - 1});
+        for (std::int64_t to = 1; to < n; ++to) call("MPI_Isend bnTrtcQ", {0, 70000, real_, to, 1, 0, to - 1});
         call("MPI_Allreduce bbnToc", {0, 0, 5, real_, sum_, 0});
         for (std::int64_t to = 1; to < n; ++to) call("MPI_Wait q", {to - 1});
       } else {
-        call("MPI_Recv bnTrtc", {0, 300000, real_, 0, 1, 0});
+        call("MPI_Recv bnTrtc", {0, 70000, real_, 0, 1, 0});
         call("MPI_Allreduce bbnToc", {0, 0, 5, real_, sum_, 0});
       }
     });

@@ -216,6 +216,7 @@ TEST_F(NodeCeiling, OfProductsIsOfTheirOperationsAndStridesToo) {
 }
 
 TEST_F(NodeCeiling, OfArithmeticIsAtLeastThatOfRegisters) {
+  if (world().size() > 2) GTEST_SKIP() << "of ranks that share cores it takes seconds until rates rise no more";
   auto measured = ceilings(world().size(), "Ethernet");
   const auto blas = device->blas(Memory::host, 1);
   const GemmCeiling solve{.flops = 1e9, .gemm = {.type = DataType::f32}};
@@ -245,11 +246,11 @@ Answers ask(NodePoll& poll, const std::stop_token& stop = {}) {
   return poll.ask([] { return report_of(0); }, stop);
 }
 
-/// For a second: half as long as the poll itself waits for a rank that does not answer.
+/// For half a second: a quarter of what the poll itself waits for a rank that does not answer.
 Answers ask_briefly(NodePoll& poll) {
   std::stop_source enough;
   const std::jthread timer([&enough](const std::stop_token& stop) {
-    for (int tick = 0; tick < 100 && !stop.stop_requested(); ++tick)
+    for (int tick = 0; tick < 50 && !stop.stop_requested(); ++tick)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     enough.request_stop();
   });

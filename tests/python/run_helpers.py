@@ -64,10 +64,13 @@ def started(*words: object, **environment: str) -> subprocess.Popen[str]:
     )
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float = 90) -> None:
+def wait_for(
+    condition: Callable[[], bool], limit_s: float = 90, text: Callable[[], str] = str
+) -> None:
+    """`text`: what says why it did not come true, such as the output of what was waited for."""
     deadline = time.monotonic() + limit_s
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, text()
         time.sleep(0.02)
 
 

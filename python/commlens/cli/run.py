@@ -21,8 +21,6 @@ from commlens.jobs.session import Settings
 from commlens.jobs.sites import site
 from commlens.jobs.spec import MOST_LAUNCHES, MOST_RANKS, JobSpec, Options, resolve
 from commlens.render import run_summary
-from commlens.tuning import fix as fix
-from commlens.tuning.space import Change
 
 _HELP = """Run each BENCHMARK, or a suite of benchmarks, on several ranks.
 
@@ -153,9 +151,7 @@ def run(
     given = option.spec("", Options.parse(words), **job)
     _check_ranks(given)
     counts = _scaling(scaling, given.ranks or given.ranks_per_node, names)
-    change = fix.read(Path(settings_file)) if settings_file is not None else Change()
-    of_file = JobSpec("", change.options, 0, change.environment, change.launcher_arguments)
-    overrides = of_file.overridden_by(given)
+    overrides = given if settings_file is None else _of(settings_file).overridden_by(given)
     of_site = site.load(site_name) if site_name is not None else None
     keeps = keep or (of_site is not None and of_site.keep)
     settings = Settings(
@@ -178,6 +174,13 @@ def run(
     elif ran.interruption is None:
         run_summary.print_run(ran, wide=wide)
     context.exit(worst([ran.status, kept]))
+
+
+def _of(settings_file: str) -> JobSpec:
+    from commlens.tuning import fix
+
+    change = fix.read(Path(settings_file))
+    return JobSpec("", change.options, 0, change.environment, change.launcher_arguments)
 
 
 def _keep(ran: Ran, of_site: site.Site | None) -> int:

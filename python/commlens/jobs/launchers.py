@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from commlens.base.errors import CommlensError
@@ -200,21 +201,22 @@ def _of_mpi(requested: str, native: Native, given: Allocation | None, path: str 
             f"--launcher {requested}: there is no {names[0]} on the PATH; "
             "load the MPI module with which commlens was built"
         )
-    candidates = []
-    for program in programs:
-        known = launcher_of_version(_output([program, "--version"]))
-        candidates.append(Chosen(program, known or UNKNOWN, given))
+    candidates = (
+        Chosen(program, launcher_of_version(_output([program, "--version"])) or UNKNOWN, given)
+        for program in programs
+    )
+    first = next(candidates)
     if requested != "auto":
-        return candidates[0]
+        return first
     family = native.about.mpi_family
     is_known = any(family in launcher.mpi_families for launcher in _OF_MPI)
-    for chosen in candidates:
+    for chosen in chain([first], candidates):
         if not is_known or chosen.launcher is UNKNOWN or family in chosen.launcher.mpi_families:
             return chosen
     raise CommlensError(
-        f"{native.path} was built with {native.about.mpi}, but {candidates[0].program} is "
-        f"{candidates[0].launcher.name}'s: put the bin folder of that {native.about.mpi} first in "
-        "the PATH, or choose with --launcher"
+        f"{native.path} was built with {native.about.mpi}, but {first.program} is "
+        f"{first.launcher.name}'s: put the bin folder of that {native.about.mpi} first in the PATH,"
+        " or choose with --launcher"
     )
 
 

@@ -57,7 +57,8 @@ class Session:
     def __init__(self, native: Native, settings: Settings) -> None:
         self.settings = settings
         self.launcher = launchers.choose(settings.launcher, native)
-        self.native = replace(native, through=self.launcher.on_a_node())
+        through = self.launcher.on_a_node()
+        self.native = replace(native, through=through) if through else native
         self.verdicts: dict[tuple[object, ...], ProbeVerdict] = {}  # by the conditions of a probe
         self._most_ranks = 0
         self._explained: set[str] = set()  # what was printed of lines of the MPI library

@@ -34,7 +34,7 @@ SECONDS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
 
 @cache
 def record_of(benchmark: str) -> Record:
-    options = "--transport mpi --memory host --repeat 21 --batches 11"
+    options = "--transport mpi --memory host --repeat 5 --batches 5"
     with TemporaryDirectory() as folder:
         words = (small(benchmark), options)
         return measured(Path(folder), 2, benchmark, *words, ceilings=True)[0]

@@ -84,7 +84,8 @@ def stop(by: signal.Signals, lines: int, *words: object) -> int:
     """The command, once it has said so many lines; its status."""
     with Path("said").open("wb") as said:
         process = subprocess.Popen(command_line(*words), stderr=said, env=os.environ)
-        wait_for(lambda: Path("said").read_text().count("\n") >= lines)
+        read = Path("said").read_text
+        wait_for(lambda: read().count("\n") >= lines or process.poll() is not None, text=read)
         process.send_signal(by)
         return process.wait()
 
@@ -92,7 +93,7 @@ def stop(by: signal.Signals, lines: int, *words: object) -> int:
 def test_a_killed_search_goes_on(commlens: Commlens) -> None:
     in_space("hang, ", "")
     begun = ("tune", "latency", "--space", "my.yaml", "--ranks", 1, "--launches", 3)
-    stop(signal.SIGKILL, 3, *begun)
+    assert stop(signal.SIGKILL, 3, *begun) == -signal.SIGKILL, Path("said").read_text()
     before = [start.number for start in launches_in(folder()).done]
     assert len(before) >= 2
     assert (

@@ -24,7 +24,7 @@ from functools import cache
 from typing import NamedTuple
 
 from commlens.base.text import format_ratio
-from commlens.compare.references.sources import Line, PublishedValue, Source, find, load
+from commlens.compare.references.sources import Line, PublishedValue, Source, find, values_of
 from commlens.model import Metric, Record, Statistic, option_text
 from commlens.model.record import BYTES
 from commlens.model.start import FactDeclaration
@@ -140,10 +140,10 @@ class _Sorted(NamedTuple):
 def _lines(benchmark: str, transport: str, memory: str) -> tuple[_Sorted, ...]:
     """The results of each line that records can stand beside; of any memory if it is empty."""
     lines: dict[Line, list[PublishedValue]] = {}
-    for figure in (figure for source in load() for figure in source.figures):
+    for figure in values_of(benchmark):
         is_of_memory = not memory or figure.memory in ("", memory)
         is_of_transport = figure.transport in ("", transport)
-        if figure.benchmark == benchmark and figure.metric and is_of_transport and is_of_memory:
+        if figure.metric and is_of_transport and is_of_memory:
             line = figure.line if memory else figure.line._replace(memory="")
             lines.setdefault(line, []).append(figure)
     return tuple(map(_Sorted.of, lines.values()))
@@ -213,8 +213,8 @@ def by_ranks(benchmark: str) -> list[list[PublishedValue]]:
     """What was published of the same pattern in a quantity that no metric is, on several numbers of
     ranks: such as the time of a whole application. Each quantity by ranks."""
     groups: dict[tuple[str, str], list[PublishedValue]] = {}
-    for figure in (figure for source in load() for figure in source.figures):
-        if figure.benchmark == benchmark and not figure.metric and figure.ranks:
+    for figure in values_of(benchmark):
+        if not figure.metric and figure.ranks:
             groups.setdefault((figure.source, figure.quantity), []).append(figure)
     return [group for group in groups.values() if len({figure.ranks for figure in group}) > 1]
 

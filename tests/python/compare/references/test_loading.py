@@ -11,6 +11,7 @@ import yaml
 
 from commlens.base.errors import CommlensError
 from commlens.compare import references as reference
+from commlens.compare.references.sources import values_of
 
 TOP = Path(__file__).resolve().parents[4]
 NAMES = [source.name for source in reference.load()]
@@ -49,6 +50,12 @@ def test_mistakes_are_named(old: str, new: str, expected: str) -> None:
         reference.parse(GOOD.replace(old, new, 1), "paper")
     assert str(error.value).startswith("paper.yaml")
     assert "\n" not in str(error.value)
+
+
+def test_the_results_of_a_benchmark_are_those_of_all_sources() -> None:
+    for benchmark in {value.benchmark for value in ALL} | {"no-such"}:
+        wanted = tuple(value for value in ALL if value.benchmark == benchmark)
+        assert values_of(benchmark) == wanted, benchmark
 
 
 def test_the_shipped_sources_are_there() -> None:

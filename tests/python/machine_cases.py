@@ -22,7 +22,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Optional, Union, get_args, get_origin
 
 import msgspec
-import yaml
 
 from commlens.findings.behaviour import Behaviour, Failure
 from commlens.findings.rule import RuleOutcome, rules_on_machines
@@ -39,6 +38,7 @@ from commlens.machine.system import Output
 from machine_helpers import RecordedSystem, recorded
 from record_helpers import parsed
 from rule_records import placement
+from run_helpers import table
 from sample_records import make_record
 
 _CASES = Path(__file__).resolve().parent / "cases"
@@ -243,8 +243,7 @@ def view(case: Mapping[str, Any] = MappingProxyType({})) -> View:
 @cache
 def cases_of(name: str) -> dict[str, Cases]:
     """Those of a file, by the code of their rule."""
-    text = (_CASES / f"{name}.yaml").read_text(encoding="utf-8")
-    file = yaml.load(text, Loader=yaml.BaseLoader)
+    file = table(_CASES / f"{name}.yaml", "BaseLoader")
 
     def made(cases: dict[str, Any]) -> dict[str, Callable[[], View]]:
         shared = file["sets"][cases.pop("also")] if "also" in cases else {}

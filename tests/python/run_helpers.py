@@ -23,10 +23,18 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 # job has more ranks than there are cores.
 SHARED_CORES = {"OMPI_MCA_mpi_yield_when_idle": "1"}
 
+
+def table(path: Path, base: str = "SafeLoader") -> Any:
+    """What is in a YAML file, as PyYAML's loader `base` reads it. By libyaml where it is there:
+    every process of pytest reads all files as it collects the tests."""
+    loader = getattr(yaml, f"C{base}", getattr(yaml, base))
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+
+
 _CASES = {
     name: values
     for file in Path(__file__).parent.glob("*/cases.yaml")
-    for name, values in yaml.safe_load(file.read_text(encoding="utf-8")).items()
+    for name, values in table(file).items()
 }
 
 

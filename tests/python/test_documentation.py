@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from commlens.model import load, read
 from native_helpers import BENCH
 from record_helpers import write
+from run_helpers import table
 from sample_records import make_record
 
 TOP = Path(__file__).parent.parent.parent
@@ -160,7 +160,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 # ---- words ----
 
-WORDS = yaml.safe_load((Path(__file__).parent / "words.yaml").read_text(encoding="utf-8"))
+WORDS = table(Path(__file__).with_name("words.yaml"))
 BAD = re.compile("|".join(rf"\b({pattern})\b" for pattern in WORDS["better"]), re.IGNORECASE)
 
 

@@ -7,12 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-import yaml
+
+from run_helpers import table
 
 TOP = Path(__file__).resolve().parents[2]
-NAMES: dict[str, str] = yaml.safe_load(
-    Path(__file__).with_name("standard_headers.yaml").read_text(encoding="utf-8")
-)
+NAMES: dict[str, str] = table(Path(__file__).with_name("standard_headers.yaml"))
 HEADER = {name: header for header, names in NAMES.items() for name in names.split()}
 # begin(), end() and size() come with every container.
 CONTAINERS = {

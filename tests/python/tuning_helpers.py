@@ -10,21 +10,18 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from commlens.tuning.bench import Bench, Budget
 from commlens.tuning.finals import Final, play, reserve_s
 from commlens.tuning.launches import Launches, TrialOutcome
 from commlens.tuning.scores import Slots
 from commlens.tuning.search import Search
 from commlens.tuning.space import Change, Situation, TuningSetting, applicable, parse
+from run_helpers import table
 from sample_records import BUSY, lines, make_record
 
 Factor = Callable[[Mapping[str, str], str, int], "float | str"]
 SIZES = (1, 1 << 20)
-CASES: dict[str, Any] = yaml.safe_load(
-    (Path(__file__).parent / "tuning" / "cases.yaml").read_text(encoding="utf-8")
-)
+CASES: dict[str, Any] = table(Path(__file__).parent / "tuning" / "cases.yaml")
 
 
 def here(**changes: Any) -> Situation:

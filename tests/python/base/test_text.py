@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from commlens.base import text
+from run_helpers import table
 
 FORMATS = Path(__file__).parents[2] / "formats.txt"  # which tests/measure/text_test.cpp reads too
-CASES = yaml.safe_load((Path(__file__).parent / "texts.yaml").read_text(encoding="utf-8"))
+CASES = table(Path(__file__).with_name("texts.yaml"))
 
 
 def test_numbers_are_written_as_the_native_program_writes_them() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import mannwhitneyu
 
 from commlens.base.errors import CommlensError, Status
 from commlens.compare import Row, Side, Verdict, judge, match, split
@@ -59,6 +58,8 @@ def test_5_launches_each_decide(metric: str, us: float, other: float, verdict: s
 
 
 def test_p_is_that_of_scipy_over_medians_of_starts_or_samples_of_a_start() -> None:
+    from scipy.stats import mannwhitneyu  # takes a second
+
     sides = launches(2.0, "a", 8), launches(2.008, "b", 8)
     medians = [[record["statistics"]["latency_us"]["median"] for record in side] for side in sides]
     expected = mannwhitneyu(*medians, alternative="two-sided").pvalue

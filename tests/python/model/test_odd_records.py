@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from commlens.model import load, read
 from conftest import FOLDER, Commlens
 from hostile import RAW, text_of, value_at
+from run_helpers import table
 from sample_applications import make_overlap_record, make_transform_record
 from sample_records import lines, make_profile, make_record, make_reroute, statistic
 
@@ -39,9 +39,7 @@ HUGE: list[tuple[str, dict[str, Any]]] = [
     )
 ]
 REFUSED = [
-    (name, case)
-    for name, cases in yaml.safe_load((FOLDER / "model/refused.yaml").read_text()).items()
-    for case in cases
+    (name, case) for name, cases in table(FOLDER / "model/refused.yaml").items() for case in cases
 ]
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import psutil
 import pytest
-import yaml
 
 from commlens.jobs.native import Native
 from native_helpers import (
@@ -27,10 +26,11 @@ from native_helpers import (
     on_host_build,
     through_command,
 )
+from run_helpers import table
 
 pytestmark = needs_native
 
-TABLE = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
+TABLE = table(Path(__file__).with_name("mistakes.yaml"))
 MISTAKES: dict[str, tuple[int, str, list[Any]]] = {
     f"{words} on {ranks} ranks": (ranks, words, said)
     for ranks, of_ranks in TABLE["ranks"].items()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from peer_helpers import HOMES, refusal
+from run_helpers import table
 
-TABLE = yaml.safe_load(Path(__file__).with_name("refusals.yaml").read_text(encoding="utf-8"))
+TABLE = table(Path(__file__).with_name("refusals.yaml"))
 
 
 @pytest.mark.usefixtures("home")

@@ -7,15 +7,15 @@ from operator import attrgetter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from commlens.base.errors import CommlensError
 from commlens.compare import references as reference
 from commlens.compare.references.sources import values_of
+from run_helpers import table
 
 TOP = Path(__file__).resolve().parents[4]
 NAMES = [source.name for source in reference.load()]
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text(encoding="utf-8"))
+MISTAKES = table(Path(__file__).with_name("mistakes.yaml"))
 ALL = [figure for source in reference.load() for figure in source.figures]
 
 GOOD = """

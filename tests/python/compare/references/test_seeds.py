@@ -11,9 +11,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-import yaml
 
 from commlens.compare import references as reference
+from run_helpers import table
 
 TOP = Path(__file__).resolve().parents[4]
 # Read here: conftest.py removes such variables for each test.
@@ -23,7 +23,7 @@ NUMBER = re.compile(
     r"(?<![\w./:=\"-])\d+(?:\.\d+)?(?:[eE][-+]?\d+)?(?=(?:s|GB|%)?(?![\w-])(?!\.\d))"
 )
 
-SEEDS = yaml.safe_load(Path(__file__).with_name("seeds.yaml").read_text(encoding="utf-8"))
+SEEDS = table(Path(__file__).with_name("seeds.yaml"))
 
 
 def no_measurements(seed: str) -> dict[str, int]:

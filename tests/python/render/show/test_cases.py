@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from run_helpers import table
 from sample_applications import make_overlap_record, make_transform_record, make_transform_records
 from sample_multigrid import make_multigrid_record
 from sample_records import make_record
 from show_helpers import shown
 
-CASES = yaml.safe_load((Path(__file__).parent / "cases.yaml").read_text(encoding="utf-8"))
+CASES = table(Path(__file__).with_name("cases.yaml"))
 MAKERS: dict[str, Any] = {
     "record": make_record,
     "overlap": make_overlap_record,

@@ -90,7 +90,7 @@ TEST_F(Replay, OfRootsInPlaceNowAndThen) {
 /// longer than the room that a replay has beside its buffers.
 TEST_F(Replay, OfRootsThatAloneHaveAllBlocks) {
   if (ranks_ < 2) GTEST_SKIP() << "the collectives of one rank stay with MPI";
-  constexpr std::int64_t count = 6000;
+  constexpr std::int64_t count = 50000;
   each_rank([&](std::int64_t rank, std::int64_t n) {
     const auto counts = array_of(n, [](std::int64_t i) { return count + i; });
     for (const std::int64_t root : {std::int64_t{0}, n - 1}) {

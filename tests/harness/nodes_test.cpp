@@ -216,16 +216,18 @@ TEST_F(NodeCeiling, OfProductsIsOfTheirOperationsAndStridesToo) {
 }
 
 TEST_F(NodeCeiling, OfArithmeticIsAtLeastThatOfRegisters) {
-  if (world().size() > 2) GTEST_SKIP() << "of ranks that share cores it takes seconds until rates rise no more";
   auto measured = ceilings(world().size(), "Ethernet");
   const auto blas = device->blas(Memory::host, 1);
   const GemmCeiling solve{.flops = 1e9, .gemm = {.type = DataType::f32}};
   const auto single = measured.measure(solve, *blas, Memory::host, {});
-  const auto doubles = measured.measure({.flops = 1e9, .gemm = {.type = DataType::f64}}, *blas, Memory::host, {});
-  ASSERT_TRUE(single && doubles);
+  ASSERT_TRUE(single);
   EXPECT_EQ(single->name, "multiply-adds");
-  EXPECT_GT(single->rate, doubles->rate);
+  EXPECT_GT(single->rate, 0);
   EXPECT_NEAR(single->seconds, 1e-3 / single->rate, 1e-9 * single->seconds);
+  if (world().size() > 1) return;  // of ranks that share cores each type takes seconds, until rates rise no more
+  const auto doubles = measured.measure({.flops = 1e9, .gemm = {.type = DataType::f64}}, *blas, Memory::host, {});
+  ASSERT_TRUE(doubles);
+  EXPECT_GT(single->rate, doubles->rate);
 }
 
 NodeReport report_of(int rank) { return {.host = "node", .idle_s = rank + 0.5, .doing = {{"computing", {rank}}}}; }
@@ -246,11 +248,11 @@ Answers ask(NodePoll& poll, const std::stop_token& stop = {}) {
   return poll.ask([] { return report_of(0); }, stop);
 }
 
-/// For half a second: a quarter of what the poll itself waits for a rank that does not answer.
+/// For a second: half as long as the poll itself waits for a rank that does not answer.
 Answers ask_briefly(NodePoll& poll) {
   std::stop_source enough;
   const std::jthread timer([&enough](const std::stop_token& stop) {
-    for (int tick = 0; tick < 50 && !stop.stop_requested(); ++tick)
+    for (int tick = 0; tick < 100 && !stop.stop_requested(); ++tick)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     enough.request_stop();
   });

@@ -73,7 +73,7 @@ def started(*words: object, **environment: str) -> subprocess.Popen[str]:
 
 
 def wait_for(
-    condition: Callable[[], bool], limit_s: float = 90, text: Callable[[], str] = str
+    condition: Callable[[], bool], limit_s: float = 90, text: Callable[[], str] = lambda: ""
 ) -> None:
     """`text`: what says why it did not come true, such as the output of what was waited for."""
     deadline = time.monotonic() + limit_s

@@ -151,7 +151,7 @@ def run(
     given = option.spec("", Options.parse(words), **job)
     _check_ranks(given)
     counts = _scaling(scaling, given.ranks or given.ranks_per_node, names)
-    overrides = given if settings_file is None else _of(settings_file).overridden_by(given)
+    overrides = given if settings_file is None else _job_of(settings_file).overridden_by(given)
     of_site = site.load(site_name) if site_name is not None else None
     keeps = keep or (of_site is not None and of_site.keep)
     settings = Settings(
@@ -176,7 +176,7 @@ def run(
     context.exit(worst([ran.status, kept]))
 
 
-def _of(settings_file: str) -> JobSpec:
+def _job_of(settings_file: str) -> JobSpec:
     from commlens.tuning import fix
 
     change = fix.read(Path(settings_file))

@@ -139,7 +139,7 @@ def test_an_allreduce_of_one_rank_is_skipped(tmp_path: Path) -> None:
     assert record.reason.startswith("one rank has nobody to communicate with")
 
 
-# collectives_test has all types on all numbers of ranks.
+# Out of place collectives_test has all types on all numbers of ranks.
 @pytest.mark.parametrize(
     ("ranks", "kind"), [*((3, kind) for kind in sorted(ELEMENT_BYTES)), (2, "c128"), (4, "f32")]
 )

@@ -178,7 +178,7 @@ def load() -> tuple[Source, ...]:
 @cache
 def values_of(benchmark: str) -> tuple[PublishedValue, ...]:
     """The results of a benchmark. To parse all sources takes a tenth of a second: only those that
-    name it are."""
+    name it are, which all of them write alike (a test makes sure)."""
     names = [
         name
         for name in knowledge.names("references")

@@ -29,25 +29,17 @@ def measured(files: list[Path]) -> list[Record]:
     return [record for record in load(files).records if record.measured]
 
 
-def content(records: list[Record]) -> frozenset[tuple[Any, ...]]:
-    """On which the names and looks in its picture depend."""
-    return frozenset(
-        (record.benchmark, record.transport, record.memory, *(part.name for part in record.parts))
-        for record in records
-    )
-
-
 @cache
 def pictures() -> list[tuple[str, Figure]]:
-    """Of the first file of each content, of a record of each benchmark (but of replays, which would
-    make the picture too high), and their timelines."""
+    """Of each file, of a record of each benchmark (but of replays, which would make the picture too
+    high), and their timelines."""
     figures = []
     by_file = {str(file.relative_to(MEASURED)): measured([file]) for file in FILES}
-    by_content = {content(records): name for name, records in reversed(by_file.items()) if records}
-    chosen = [(name, by_file[name]) for name in by_content.values()]
     firsts = {records[0].benchmark: records[0] for records in by_file.values() if records}
     overview = [record for name, record in firsts.items() if name != "replay"]
-    for name, records in [*chosen, ("overview", overview)]:
+    for name, records in [*by_file.items(), ("overview", overview)]:
+        if not records:
+            continue
         figures.append((name, plot.draw(over_launches(records))))
         steps, _ = plot.draw_timelines(records)
         figures += [(f"{name}, timelines", steps)] if steps else []

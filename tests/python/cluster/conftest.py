@@ -9,20 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from cluster_helpers import Cluster, why_not
+from cluster_helpers import CRASH_IN_MPI_INIT, Cluster, why_not
 from run_helpers import wait_for
 
 NODES = 4  # most tests take the first two of them
 
 _WHY_NOT = why_not()
-
-# Open MPI 4.1 over Slurm 22.05 crashes in MPI_Init, once in some hundred starts on busy cores
-# (tests/cluster/cluster says why): before a test has killed anything, and before any record.
-# commlens says it, or srun and a test of the native program itself.
-_CRASH_IN_MPI_INIT = (
-    r"(died \(signal 11, Segmentation fault\)|task \d+: Segmentation fault)"
-    r"(; |(.*\n)*)no record was written"
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -30,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[_CRASH_IN_MPI_INIT]))
+            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[CRASH_IN_MPI_INIT]))
             item.add_marker(pytest.mark.skipif(bool(_WHY_NOT), reason=_WHY_NOT or "-"))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import msgspec
 import pytest
 
-from cluster_helpers import Cluster
+from cluster_helpers import CRASH_IN_MPI_INIT, Cluster, Ended
 from commlens.findings import findings
 from commlens.model import Record, load
 from commlens.model.pairs import pair_matrix
@@ -48,6 +50,19 @@ def payload_GBps(cluster: Cluster, megabits: float) -> float:  # noqa: N802
     """What frames leave for data: 20 bytes are of IP, 32 of TCP, 14 of Ethernet."""
     mtu = int(cluster.on("cat", "/sys/class/net/eth0/mtu").output)
     return megabits / 8e3 * (mtu - 52) / (mtu + 14)
+
+
+@pytest.mark.parametrize("ranks", ["task 0", "tasks 0-1,3"])
+def test_a_crash_in_mpi_init_is_known_by_what_srun_says(ranks: str) -> None:
+    """So conftest.py has the test tried once more."""
+
+    class Crashes:
+        def on(self, *_: object) -> Ended:
+            return Ended(143, f"srun: error: n1: {ranks}: Segmentation fault\nsrun: Ended\n", 0.6)
+
+    with pytest.raises(AssertionError) as failure:
+        measured(cast(Cluster, Crashes()), 4, "bandwidth")
+    assert re.search(CRASH_IN_MPI_INIT, str(failure.value))
 
 
 def test_a_limited_link_is_measured_at_its_rate_and_so_is_its_ceiling(cluster: Cluster) -> None:

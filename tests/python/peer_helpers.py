@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import os
+import runpy
+import signal
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
+
+import pytest
 
 from conftest import FAKES
 from native_helpers import ROOT
@@ -13,6 +19,8 @@ from native_helpers import ROOT
 PEERS = ROOT / "tools" / "peers"
 # By adaptor, the variable that names the folder of the programs.
 HOMES = {"gslib.py": "GSLIB_HOME", "nccl.py": "NCCL_TESTS_HOME", "osu.py": "OSU_HOME"}
+
+Ended = subprocess.CompletedProcess[str]
 
 
 def program(path: Path, *lines: str) -> Path:
@@ -40,8 +48,8 @@ def adaptor(name: str, folder: Path) -> Path:
     )
 
 
-def run(name: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-    """The adaptor as the only rank that it knows of."""
+def become(name: str, *words: object, **environment: str) -> Ended:
+    """The adaptor in a process of its own, which becomes another program."""
     return subprocess.run(
         [sys.executable, str(PEERS / name), *map(str, words)],
         env={**os.environ, "COMMLENS_BENCH": str(FAKES / "commlens-bench"), **environment},
@@ -50,6 +58,26 @@ def run(name: str, *words: object, **environment: str) -> subprocess.CompletedPr
         timeout=60,
         check=False,
     )
+
+
+def run(name: str, *words: object, **environment: str) -> Ended:
+    """The adaptor as the only rank that it knows of. Its script runs in this process, in a tenth of
+    the time that one of its own takes."""
+    output, errors = StringIO(), StringIO()
+    on_end = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
+        for variable, value in {
+            "COMMLENS_BENCH": str(FAKES / "commlens-bench"),
+            **environment,
+        }.items():
+            patch.setenv(variable, value)
+        patch.setattr(sys, "argv", [str(PEERS / name), *map(str, words)])
+        patch.syspath_prepend(PEERS)
+        with redirect_stdout(output), redirect_stderr(errors):
+            runpy.run_path(str(PEERS / name), run_name="__main__")
+    signal.signal(signal.SIGTERM, on_end)
+    assert isinstance(ended.value.code, int)
+    return Ended(words, ended.value.code, output.getvalue(), errors.getvalue())
 
 
 def refusal(status: int, name: str, *words: object, **environment: str) -> str:

@@ -172,7 +172,10 @@ TEST_P(FftOnEveryMemory, OneAndTwoDimensionsOfAnyNumberOfArrays) {
   for (const Lengths& lengths :
        {Lengths{1}, Lengths{2}, Lengths{7}, Lengths{12}, Lengths{64}, Lengths{125}, Lengths{127}, Lengths{5, 7},
         Lengths{12, 9}, Lengths{64, 64}, Lengths{1, 8}, Lengths{8, 1}}) {
-    for (const std::size_t count : {0, 1, 3, 33}) check_both_types(lengths, count);
+    for (const std::size_t count : {1, 33}) check_both_types(lengths, count);
+  }
+  for (const Lengths& lengths : {Lengths{7}, Lengths{5, 7}}) {
+    for (const std::size_t count : {0, 3}) check_both_types(lengths, count);
   }
   check_both_types({7}, 12'345);
   check_both_types({125}, 601);

@@ -17,6 +17,9 @@ from commlens.jobs.preload.library import REROUTE
 from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for, built_once
 
 SOURCES = ROOT / "tests" / "reroute"
+# A rank has called MPI_Abort with 1: the launcher's status, or Open MPI 5's has crashed (SIGSEGV, of
+# itself or as `commlens reroute` says it).
+ABORTED = (1, -11, 139)
 _TIME_LIMIT_S = 300
 # Open MPI 5 says so of each rank where there is only a loopback interface. Blank lines are its own.
 _OF_NETWORKS = re.compile(".*Unable to find reachable pairing between local and remote.*\n")

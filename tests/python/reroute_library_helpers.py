@@ -17,8 +17,8 @@ from commlens.jobs.preload.library import REROUTE
 from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for, built_once
 
 SOURCES = ROOT / "tests" / "reroute"
-# A rank has called MPI_Abort with 1: the launcher's status, or Open MPI 5's has crashed (SIGSEGV, of
-# itself or as `commlens reroute` says it).
+# A rank has called MPI_Abort with 1: the launcher's status, or Open MPI 5's has crashed (SIGSEGV,
+# as a signal or as a status).
 ABORTED = (1, -11, 139)
 _TIME_LIMIT_S = 300
 # Open MPI 5 says so of each rank where there is only a loopback interface. Blank lines are its own.

@@ -22,7 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.cluster)
-            item.add_marker(pytest.mark.flaky(reruns=1, only_rerun=[CRASH_IN_MPI_INIT]))
+            item.add_marker(pytest.mark.flaky(reruns=2, only_rerun=[CRASH_IN_MPI_INIT]))
             item.add_marker(pytest.mark.skipif(bool(_WHY_NOT), reason=_WHY_NOT or "-"))
 
 

@@ -218,9 +218,9 @@ class Running:
         status, peak_bytes = self._status(limit_s)
         seconds = time.monotonic() - self.started
         job = Job(self.command, status, self._text("out"), self._text("err"), seconds, peak_bytes)
-        left = self._left()
-        self.kill()
-        assert not left, f"processes were left behind: {left}\n{job}"
+        if left := self._left():
+            self.kill()
+            raise AssertionError(f"processes were left behind: {left}\n{job}")
         return job
 
     def signal(self, number: int) -> None:

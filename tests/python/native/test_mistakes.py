@@ -30,6 +30,9 @@ from run_helpers import table
 
 pytestmark = needs_native
 
+# Open MPI 5.0.11's launcher dies of SIGSEGV once in some hundred jobs that fail: they are tried again.
+# A rank that died so would have a line of commlens.
+_LAUNCHER_CRASHED = 139
 TABLE = table(Path(__file__).with_name("mistakes.yaml"))
 MISTAKES: dict[str, tuple[int, str, list[Any]]] = {
     f"{words} on {ranks} ranks": (ranks, words, said)
@@ -71,7 +74,10 @@ def mistakes(submit: Callable[..., Jobs], told: dict[str, str]) -> Jobs:
         words_of_shell = shlex.split(words)
         if ranks == 1:
             return alone(records, *words_of_shell)
-        return native(records.parent, ranks, *words_of_shell)
+        job = native(records.parent, ranks, *words_of_shell)
+        if job.status == _LAUNCHER_CRASHED:
+            return native(records.parent, ranks, *words_of_shell)
+        return job
 
     first = {(ranks, words.split()[0]): name for name, (ranks, words, _) in MISTAKES.items()}
     chosen = [name for name in MISTAKES if not told[name] or name in first.values()]

@@ -30,8 +30,8 @@ from run_helpers import table
 
 pytestmark = needs_native
 
-# Open MPI 5.0.11's launcher dies of SIGSEGV once in some hundred jobs that fail: they are tried again.
-# A rank that died so would have a line of commlens.
+# Of some hundred jobs that fail, Open MPI 5.0.11's launcher dies of SIGSEGV in one or two: these are
+# started again. A rank that died so would have a line of commlens.
 _LAUNCHER_CRASHED = 139
 TABLE = table(Path(__file__).with_name("mistakes.yaml"))
 MISTAKES: dict[str, tuple[int, str, list[Any]]] = {

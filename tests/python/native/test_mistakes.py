@@ -30,8 +30,8 @@ from run_helpers import table
 
 pytestmark = needs_native
 
-# PMIx_Finalize dies of SIGSEGV at the end of one of some hundred jobs: in the launcher (a core file of
-# Open MPI 4.1.4 shows it, 5.0.11 has the status), or in a process without one.
+# PMIx_Finalize dies of SIGSEGV at the end of one of some hundred jobs: in the launcher (a core file
+# of Open MPI 4.1.4 shows it, 5.0.11 has the status), or in a process without one.
 _CRASHED_IN_PMIX = 139
 TABLE = table(Path(__file__).with_name("mistakes.yaml"))
 MISTAKES: dict[str, tuple[int, str, list[Any]]] = {

@@ -23,9 +23,9 @@ _START_LIMIT_S = 300
 _JOB_LIMIT_S = 300.0
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "srun", "ip", "nsenter", "unshare")
 
-# Open MPI 4.1 over Slurm 22.05 crashes in MPI_Init, once in some hundred starts on busy cores
+# Open MPI 4.1 over Slurm 22.05 crashes in MPI_Init, up to once in 40 starts on busy cores
 # (tests/cluster/cluster says why): before a test has killed anything, and before any record.
-# commlens says it, or srun and a test of the native program itself (pytest indents its lines).
+# commlens says so, or srun in a test of the native program (pytest indents the lines).
 CRASH_IN_MPI_INIT = (
     r"(died \(signal 11, Segmentation fault\)|tasks? [-,\d]+: Segmentation fault)"
     r"(; |(.*\n)* *)no record was written"

@@ -20,8 +20,6 @@ PEERS = ROOT / "tools" / "peers"
 # By adaptor, the variable that names the folder of the programs.
 HOMES = {"gslib.py": "GSLIB_HOME", "nccl.py": "NCCL_TESTS_HOME", "osu.py": "OSU_HOME"}
 
-Ended = subprocess.CompletedProcess[str]
-
 
 def program(path: Path, *lines: str) -> Path:
     """A script for sh."""
@@ -48,8 +46,8 @@ def adaptor(name: str, folder: Path) -> Path:
     )
 
 
-def become(name: str, *words: object, **environment: str) -> Ended:
-    """The adaptor in a process of its own, which becomes another program."""
+def spawn(name: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The adaptor in a process of its own: with some command lines it calls exec."""
     return subprocess.run(
         [sys.executable, str(PEERS / name), *map(str, words)],
         env={**os.environ, "COMMLENS_BENCH": str(FAKES / "commlens-bench"), **environment},
@@ -60,24 +58,25 @@ def become(name: str, *words: object, **environment: str) -> Ended:
     )
 
 
-def run(name: str, *words: object, **environment: str) -> Ended:
-    """The adaptor as the only rank that it knows of. Its script runs in this process, in a tenth of
-    the time that one of its own takes."""
+def run(name: str, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """The adaptor as the only rank that it knows of. Its script runs in this process, which is the
+    quicker way."""
     output, errors = StringIO(), StringIO()
-    on_end = signal.getsignal(signal.SIGTERM)
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(SystemExit) as ended:
-        for variable, value in {
-            "COMMLENS_BENCH": str(FAKES / "commlens-bench"),
-            **environment,
-        }.items():
+    on_sigterm = signal.getsignal(signal.SIGTERM)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMMLENS_BENCH", str(FAKES / "commlens-bench"))
+        for variable, value in environment.items():
             patch.setenv(variable, value)
         patch.setattr(sys, "argv", [str(PEERS / name), *map(str, words)])
         patch.syspath_prepend(PEERS)
-        with redirect_stdout(output), redirect_stderr(errors):
-            runpy.run_path(str(PEERS / name), run_name="__main__")
-    signal.signal(signal.SIGTERM, on_end)
-    assert isinstance(ended.value.code, int)
-    return Ended(words, ended.value.code, output.getvalue(), errors.getvalue())
+        try:
+            with redirect_stdout(output), redirect_stderr(errors), pytest.raises(SystemExit) as end:
+                runpy.run_path(str(PEERS / name), run_name="__main__")
+        finally:
+            signal.signal(signal.SIGTERM, on_sigterm)
+    status = end.value.code
+    assert isinstance(status, int)
+    return subprocess.CompletedProcess(sys.argv, status, output.getvalue(), errors.getvalue())
 
 
 def refusal(status: int, name: str, *words: object, **environment: str) -> str:

@@ -1,7 +1,7 @@
 """Compiles MPI programs and runs them under `commlens profile`, with the MPI of the build.
 
-With COMMLENS_TEST_ALL_MPIS=1 with Open MPI and with MPICH, and it is a failure if one of them or a
-compiler of it is missing.
+COMMLENS_TEST_ALL_MPIS=1: with Open MPI and with MPICH. It is then a failure if one of them, or a
+compiler of it, is missing.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def _install(name: str, folder: Path, shared: Path) -> Mpi:
     family = _FAMILIES[name]
     built = read_library(PROFILE, _BUILT[PROFILE.name])
     if not (_ALL_MPIS or built is None or built.mpi.startswith(family)):
-        pytest.skip(f"the build has {built.mpi}: with COMMLENS_TEST_ALL_MPIS=1 {family}, too")
+        pytest.skip(f"the build has {built.mpi}; COMMLENS_TEST_ALL_MPIS=1 also tests {family}")
     suffixes = [suffix for suffix in ("", f".{name}") if _launcher_of(suffix) == name]
     compiler = shutil.which(f"mpicc{suffixes[0]}") if suffixes else None
     if compiler is None:

@@ -17,12 +17,15 @@ from commlens.jobs.preload.library import REROUTE
 from profile_helpers import ENVIRONMENT, ROOT, Mpi, built_for, built_once
 
 SOURCES = ROOT / "tests" / "reroute"
-# A rank has called MPI_Abort with 1: the launcher's status, or Open MPI 5's has crashed (SIGSEGV,
-# as a signal or as a status).
-ABORTED = (1, -11, 139)
 _TIME_LIMIT_S = 300
 # Open MPI 5 says so of each rank where there is only a loopback interface. Blank lines are its own.
 _OF_NETWORKS = re.compile(".*Unable to find reachable pairing between local and remote.*\n")
+
+
+def is_aborted(status: int, error: str) -> bool:
+    """Whether a rank has ended the job by MPI_Abort with 1: that is the launcher's status, unless
+    Open MPI 5's has died of SIGSEGV after it had said so."""
+    return status == 1 or (status in (-11, 139) and "MPI_ABORT was invoked" in error)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from record_helpers import write
 from sample_records import make_record
 
 PLOT = ("plot", "records.jsonl", "--out", "picture.svg")
-COMMANDS = [("show", "records.jsonl"), PLOT, ("list",), ("--help",), ("show", "--help")]
+SHOW, LIST = ("show", "records.jsonl"), ("list",)
+COMMANDS = [SHOW, PLOT, LIST, ("--help",), ("show", "--help")]
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +69,7 @@ def test_a_closed_standard_error_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "euc-jp", "latin-1", "cp437"])
-@pytest.mark.parametrize("words", [COMMANDS[0], COMMANDS[2]], ids=" ".join)
+@pytest.mark.parametrize("words", [SHOW, LIST], ids=" ".join)
 def test_a_letter_that_the_encoding_lacks_is_replaced(
     encoding: str, words: tuple[str, ...], commlens: Commlens
 ) -> None:

@@ -39,9 +39,9 @@ def test_no_library_that_it_brings_lacks_its_license() -> None:
     not (CMAKE and shutil.which("ninja") and (BUILD / "cmake_install.cmake").exists()),
     reason="needs cmake, ninja and a build folder",
 )
-def test_sources_with_vendored_headers_build_without_a_network(tmp_path: Path) -> None:
-    """As far as headers go: two files that include all of the libraries are preprocessed. A whole
-    build takes minutes."""
+def test_vendored_headers_are_enough_without_a_network(tmp_path: Path) -> None:
+    """Two files are preprocessed, which include all of the libraries: a whole build takes
+    minutes."""
     sources = tmp_path / "sources"
     for name in ("cmake", "src", "python/commlens/knowledge"):
         shutil.copytree(ROOT / name, sources / name)
@@ -54,8 +54,8 @@ def test_sources_with_vendored_headers_build_without_a_network(tmp_path: Path) -
     build = tmp_path / "build"
     configure = [CMAKE, "-G", "Ninja", "-S", sources, "-B", build, "-DCOMMLENS_TESTS=OFF"]
     preprocess = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-E"]
-    others = "-DCMAKE_TRY_COMPILE_CONFIGURATION=Release"  # what CMake tries is compiled
-    output_of(without_network(*configure, *preprocess, others), tmp_path)
+    checks = "-DCMAKE_TRY_COMPILE_CONFIGURATION=Release"  # CMake's own must compile
+    output_of(without_network(*configure, *preprocess, checks), tmp_path)
     preprocessed = [
         "src/harness/CMakeFiles/commlens_harness.dir/settings.cpp.o",
         "src/measure/CMakeFiles/commlens_measure.dir/record_json.cpp.o",

@@ -54,7 +54,7 @@ def payload_GBps(cluster: Cluster, megabits: float) -> float:  # noqa: N802
 
 @pytest.mark.parametrize("ranks", ["task 0", "tasks 0-1,3"])
 def test_a_crash_in_mpi_init_is_known_by_what_srun_says(ranks: str) -> None:
-    """So conftest.py has the test tried again."""
+    """conftest.py has such a test run again."""
 
     class Crashes:
         def on(self, *_: object) -> Ended:

@@ -4,6 +4,7 @@ and the fix, exit status 2, nothing is allocated, and nothing is left behind."""
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,9 @@ from run_helpers import table
 
 pytestmark = needs_native
 
-# PMIx_Finalize dies of SIGSEGV at the end of one of some hundred jobs: in the launcher (a core file
-# of Open MPI 4.1.4 shows it, 5.0.11 has the status), or in a process without one.
-_CRASHED_IN_PMIX = 139
+# Now and then a job dies of SIGSEGV after its message: mpirun of Open MPI 4.1.4 in PMIx_Finalize
+# (by its core file), with 5.0.11 and without a launcher perhaps there, too.
+_CRASHED_AT_END = 139
 TABLE = table(Path(__file__).with_name("mistakes.yaml"))
 MISTAKES: dict[str, tuple[int, str, list[Any]]] = {
     f"{words} on {ranks} ranks": (ranks, words, said)
@@ -77,7 +78,10 @@ def mistakes(submit: Callable[..., Jobs], told: dict[str, str]) -> Jobs:
             return native(records.parent, ranks, *shlex.split(words))
 
         job = once()
-        return once() if job.status == _CRASHED_IN_PMIX else job
+        if job.status != _CRASHED_AT_END:
+            return job
+        warnings.warn(f"run again: {job}", stacklevel=1)
+        return once()
 
     first = {(ranks, words.split()[0]): name for name, (ranks, words, _) in MISTAKES.items()}
     chosen = [name for name in MISTAKES if not told[name] or name in first.values()]

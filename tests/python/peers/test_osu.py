@@ -10,7 +10,7 @@ import pytest
 
 from commlens.model import load
 from conftest import FAKES, Commlens
-from peer_helpers import adaptor, become, printing, program, refusal, run
+from peer_helpers import adaptor, printing, program, refusal, run, spawn
 from run_helpers import kept
 
 LATENCY = """
@@ -160,7 +160,7 @@ def test_other_ranks_write_nothing(home: Path, tmp_path: Path) -> None:
     printing(home / "osu_latency", LATENCY)
     path = tmp_path / "records.jsonl"
     words = ("latency", "--bytes", "1:4", *OPTIONS, "--record", path)
-    assert become("osu.py", *words, PMI_RANK="1").returncode == 0
+    assert spawn("osu.py", *words, PMI_RANK="1").returncode == 0
     assert not path.exists()
 
 
@@ -202,8 +202,8 @@ def test_ranks_on_several_nodes_are_refused(home: Path) -> None:
 
 
 def test_questions_are_answered_by_commlens(tmp_path: Path) -> None:
-    assert json.loads(become("osu.py", "--about").stdout)["mpi"] == "Open MPI 4.1.4"
-    assert "options of the native latency" in become("osu.py", "latency", "--help").stdout
+    assert json.loads(spawn("osu.py", "--about").stdout)["mpi"] == "Open MPI 4.1.4"
+    assert "options of the native latency" in spawn("osu.py", "latency", "--help").stdout
 
 
 def test_persistent_messages(home: Path, tmp_path: Path) -> None:

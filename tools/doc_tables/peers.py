@@ -1,17 +1,17 @@
-"""Programs of other projects beside commlens, as tools/peers/measure.py has compared them."""
+"""Programs of other projects beside commlens, as tools/peers has compared them."""
 
 from __future__ import annotations
 
-from collections.abc import Container
+import math
 from itertools import chain
 from statistics import median
 from typing import Any
 
 from commlens.base.text import format_bytes
+from commlens.model.rank_test import shift, shift_interval
 from doc_tables import Row, table
 from doc_tables.source import NOTHING, json_file
 
-_MACHINES = ("h200-x2", "h200-x4")  # what was measured again is of the later one
 _UNITS = {"us": "µs", "GB/s": "GB/s"}
 
 
@@ -60,148 +60,121 @@ def peers_osu_allreduce() -> list[Row]:
     return _osu("allreduce")
 
 
-def _operation_and_column(run: dict[str, Any]) -> tuple[str, str]:
-    words = run["command"]
-    operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
-    sizes = "from 16 KiB" if "16K:" in words[words.index("--bytes") + 1] else "to 8 KiB"
-    return operation, f"{ranks} ranks, {sizes}"
+_LAUNCHES = "h200/peers-osu-launches.json"
+_OURS = "commlens"
+_SMALL = 8192  # bytes, up to which OSU's programs repeat an operation 1000 times
+_SLOWER = 1.03  # what all of an interval is above
 
 
-def _on_many_cores() -> list[dict[str, Any]]:
-    """A rank on a core of its own. What was measured on several machines is of the last."""
-    runs = chain.from_iterable(
-        json_file(f"{name}/peers-osu-collectives.json") for name in (*_MACHINES, "h200", "h100")
-    )
-    return list({_operation_and_column(run): run for run in runs}.values())
+def _ratio_of(osu: list[float], ours: list[float]) -> float:
+    return math.exp(shift(_logarithms(osu), _logarithms(ours)))
 
 
-def _osu_collectives(
-    runs: list[dict[str, Any]], without: Container[tuple[str, str]] = ()
-) -> list[Row]:
-    """The median ratio over the sizes, the least and the largest, by ranks."""
-    cases: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    for run in runs:
-        operation, column = _operation_and_column(run)
-        if (operation, column) not in without:
-            cases.setdefault(column, {}).setdefault(operation, []).extend(run["cases"])
-    columns = sorted(cases, key=lambda name: (name[0], name.endswith("16 KiB")))
+def _is_slower(osu: list[float], ours: list[float]) -> bool:
+    interval = shift_interval(_logarithms(osu), _logarithms(ours))
+    return interval is not None and math.exp(interval[0]) > _SLOWER
 
-    def cell(column: str, operation: str) -> str:
-        ratios = [case["ratio"] for case in cases[column].get(operation, [])]
-        if not ratios:
-            return NOTHING
-        return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
-    operations = dict.fromkeys(name for column in cases.values() for name in column)
-    return [
-        ["operation", *columns],
-        *([name, *(cell(column, name) for column in columns)] for name in operations),
-    ]
+def _logarithms(times: list[float]) -> list[float]:
+    return [math.log(time) for time in times]
+
+
+def _range(ratios: list[float]) -> str:
+    if not ratios:
+        return NOTHING
+    return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def _collectives() -> dict[tuple[str, int], dict[str, dict[int, list[float]]]]:
+    """Of each operation and number of ranks the times of each program and size, all sizes."""
+    times: dict[tuple[str, int], dict[str, dict[int, list[float]]]] = {}
+    for run in json_file(_LAUNCHES):
+        of_run = times.setdefault((run["operation"], run["ranks"]), {})
+        for program, sizes in sorted(run["times_us"].items()):
+            of_run.setdefault(program, {}).update({int(size): sizes[size] for size in sizes})
+    return dict(sorted(times.items(), key=lambda entry: entry[0][1]))
 
 
 @table
 def peers_osu_collectives() -> list[Row]:
-    return _osu_collectives(_on_many_cores())
-
-
-@table
-def peers_osu_collectives_two_cores() -> list[Row]:
-    """What was not measured there."""
-    there = set(map(_operation_and_column, _on_many_cores()))
-    return _osu_collectives(json_file("peers-osu-collectives.json"), there)
-
-
-@table
-def peers_osu_without_barriers() -> list[Row]:
-    """Beside OSU's programs as they are, and without their barriers, by ranks."""
-    sides = {"OSU": "peers-osu-barriers", "without barriers": "peers-osu-without-barriers"}
+    """The median ratio over the sizes, the least and the largest."""
+    columns: Row = []
     rows: list[Row] = []
-    for folder in ("", "h100/", "h200/", "h200-x4/"):
-        (head, *with_barriers), (_, *without) = (
-            _osu_collectives(json_file(f"{folder}{name}.json")) for name in sides.values()
+    for (operation, ranks), times in _collectives().items():
+        row: Row = [operation, str(ranks)]
+        columns = ["operation", "ranks"]
+        for build in (name for name in times if name != _OURS):
+            for small in (True, False):
+                columns.append(f"{build}, {'to 8' if small else 'from 16'} KiB")
+                sizes = [size for size in times[_OURS] if (size <= _SMALL) == small]
+                row.append(
+                    _range([_ratio_of(times[build][size], times[_OURS][size]) for size in sizes])
+                )
+        rows.append(row)
+    return [columns, *rows]
+
+
+@table
+def peers_osu_slower() -> list[Row]:
+    """Sizes whose whole interval is above 1.03, beside each build."""
+    rows: list[Row] = []
+    builds: dict[str, None] = {}
+    for (operation, ranks), times in _collectives().items():
+        row: Row = [operation, str(ranks)]
+        for build in (name for name in times if name != _OURS):
+            builds[build] = None
+            sizes = [
+                size for size, ours in times[_OURS].items() if _is_slower(times[build][size], ours)
+            ]
+            row.append(_named_sizes(sizes, times[build], times[_OURS]))
+        if set(row[2:]) != {NOTHING}:
+            rows.append(row)
+    return [["operation", "ranks", *builds], *rows]
+
+
+def _named_sizes(
+    sizes: list[int], osu: dict[int, list[float]], ours: dict[int, list[float]]
+) -> str:
+    """`11 sizes, 2 B to 2 KiB: 1.16 to 1.60`"""
+    if not sizes:
+        return NOTHING
+    ratios = [_ratio_of(osu[size], ours[size]) for size in sizes]
+    if len(sizes) == 1:
+        return f"{format_bytes(sizes[0])}: {ratios[0]:.2f}"
+    ends = f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}"
+    return f"{len(sizes)} sizes, {ends}: {min(ratios):.2f} to {max(ratios):.2f}"
+
+
+@table
+def peers_osu_periods() -> list[Row]:
+    """Medians of the launches at 64 B, and ratios over the sizes up to 2 KiB but the first two."""
+    rows: list[Row] = []
+    runs = [
+        (machine, run)
+        for machine, folder in {"H200": "h200/", "two cores": ""}.items()
+        for run in json_file(f"{folder}peers-osu-periods.json")
+    ]
+    for machine, run in runs:
+        printed, period, ours = (run["times_us"][name] for name in sorted(run["times_us"]))
+        sizes = [size for size in ours if 4 < int(size) <= 2048]
+        rows.append(
+            [
+                *(machine, run["operation"], str(run["ranks"])),
+                *(f"{median(side['64']):.3f}" for side in (printed, period, ours)),
+                *(
+                    _range([_ratio_of(side[size], ours[size]) for size in sizes])
+                    for side in (printed, period)
+                ),
+            ]
         )
-        ranks = head[1].partition(" ")[0]
-        rows += [
-            [row[0], ranks, *row[1:], *other[1:]] for row, other in zip(with_barriers, without)
-        ]
-    ranges = [column.partition(", ")[2] for column in head[1:]]
-    columns = [f"{side}, {sizes}" for side in sides for sizes in ranges]
-    return [["operation", "ranks", *columns], *rows]
-
-
-@table
-def peers_osu_collectives_decided() -> list[Row]:
-    """Cases that are decided as slower than OSU's."""
-    rows: list[Row] = [["operation", "ranks", "size", "OSU, µs", "ratio (interval)"]]
-    for run in _on_many_cores():
-        words = run["command"]
-        operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
-        rows += [
-            [operation, ranks, _size(case), f"{case['baseline_median']:.4g}", _ratio(case)]
-            for case in run["cases"]
-            if case["verdict"] == "slower"
-        ]
-    return rows
-
-
-@table
-def peers_osu_many_launches() -> list[Row]:
-    """A row a case, beside each build of OSU's program."""
-    files = ("h100/peers-osu-twenty-launches.json", "h200/peers-osu-bandwidth.json")
-    runs = list(chain.from_iterable(map(json_file, files)))
-    columns = list(dict.fromkeys(run["osu"] for run in runs))
-    rows: dict[tuple[str, ...], dict[str, str]] = {}
-    for run in runs:
-        words = run["command"]
-        operation, ranks = (words[words.index(name) + 1] for name in ("--run", "--ranks"))
-        component = "null" if "OMPI_MCA_accelerator=null" in words else "default"
-        for case in run["cases"]:
-            launches = str(case["baseline_launches"])
-            key = str(run["machine"]), launches, operation, ranks, component, _size(case)
-            rows.setdefault(key, {})[run["osu"]] = _ratio(case)
-    head = ["machine", "launches", "operation", "ranks", "accelerator component", "size"]
     return [
-        [*head, *(f"OSU {column}" for column in columns)],
-        *([*key, *(row.get(column, NOTHING) for column in columns)] for key, row in rows.items()),
+        [
+            *("machine", "operation", "ranks"),
+            *("64 B: OSU prints, µs", "from call to call", "commlens"),
+            *("commlens to what OSU prints", "to OSU's time from call to call"),
+        ],
+        *rows,
     ]
-
-
-@table
-def peers_osu_call_times() -> list[Row]:
-    """Medians over launches: of a launch what its slowest rank has."""
-    record = json_file("h200/call-times.json")
-    head = ["operation", "block", "program", "launches", "printed", "mean", "median", "period"]
-    cases: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for launch in record["launches"]:
-        cases.setdefault((launch["operation"], launch["program"]), []).append(launch)
-    rows: list[Row] = [head]
-    for (operation, program), launches in cases.items():
-        times = [
-            [max(rank[f"{name}_us"] for rank in launch["ranks"]) for launch in launches]
-            for name in ("mean", "median", "period")
-        ]
-        block = format_bytes(record["commands"][operation]["block_bytes"])
-        printed = [launch["reported_us"] for launch in launches]
-        cells = [f"{median(values):.2f}" for values in (printed, *times)]
-        rows.append([operation, block, program, str(len(launches)), *cells])
-    return rows
-
-
-@table
-def peers_osu_barrier() -> list[Row]:
-    """Medians of the launches, and their ratio to the slowest rank's time of OSU."""
-    rows: list[Row] = [
-        ["operation", "ranks", "size", "OSU, µs", "commlens", "commlens, --timing each"]
-    ]
-    for case in json_file("h100/osu-barrier.json")["cases"]:
-        osu, *ours = (
-            median(case[name])
-            for name in ("osu_slowest_rank_us", "back_to_back_us", "after_a_barrier_us")
-        )
-        ratios = [f"{time:.4g} ({time / osu:.2f})" for time in ours]
-        size = format_bytes(case["bytes"])
-        rows.append([case["benchmark"], str(case["ranks"]), size, f"{osu:.4g}", *ratios])
-    return rows
 
 
 @table
@@ -254,9 +227,9 @@ def _array_bytes(operation: str, case: dict[str, Any]) -> int:
 def peers_nccl() -> list[Row]:
     """nccl-tests' time on two GPUs and the ratio of commlens's to it, by the size of the array."""
     columns: dict[str, dict[int, str]] = {}
-    for run in chain.from_iterable(
-        json_file(f"{machine}/peers-nccl.json") for machine in _MACHINES
-    ):
+    # What was measured again is of the later machine.
+    machines = ("h200-x2", "h200-x4")
+    for run in chain.from_iterable(json_file(f"{name}/peers-nccl.json") for name in machines):
         words = run["command"]
         operation, dtype = (words[words.index(name) + 1] for name in ("--run", "--dtype"))
         column = columns.setdefault(f"{operation} {dtype}", {})

@@ -44,10 +44,10 @@ OSU = (
     ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
     ("allreduce", "16K:4M", 100, 10, "--dtype f32 --out-of-place"),
 )
-# Of collectives but the allreduce. Reductions are of floats, as OSU's.
+# Of collectives. Reductions are of floats, as OSU's.
 COLLECTIVES = {
     **dict.fromkeys(("reduce-scatter", "reduce-scatterv"), "--dtype f32"),
-    "reduce": "--dtype f32 --out-of-place",
+    **dict.fromkeys(("reduce", "allreduce"), "--dtype f32 --out-of-place"),
     **dict.fromkeys(("broadcast", "alltoall", "alltoallv", "alltoallw"), ""),
     **dict.fromkeys(
         ("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"), "--out-of-place"

@@ -27,6 +27,7 @@ PROBE = "probe"  # a command of the native program that is no benchmark
 GPU_OFF = "gpu-aware-mpi-off"  # its option for what the probe has found
 
 _VARIABLE = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NEXT_SETTING = re.compile(r"\s[A-Z_][A-Z0-9_]*=", re.ASCII)  # in the value of one
 _OURS = (  # that the command, the native program and the profiler read
     "COMMLENS_BENCH",
     "COMMLENS_LAUNCHER_ARGS",
@@ -297,6 +298,8 @@ def parse_environment(settings: Sequence[str], option: str = "--env") -> dict[st
                 f"{option} {shown!r}: write NAME=VALUE with the name of a variable, "
                 "as in UCX_TLS=all"
             )
+        if _NEXT_SETTING.search(value):
+            raise CommlensError(f"{option} '{shown}': write {option} for each variable")
         if name in environment:
             raise CommlensError(f"{option} {shown}: {name} is set twice; leave one of them out")
         near = get_close_matches(name, _OURS, n=1, cutoff=0.85)  # BENHC is BENCH

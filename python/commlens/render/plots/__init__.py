@@ -64,6 +64,7 @@ __all__ = [
     "draw_timelines",
     "plot",
     "plot_profiles",
+    "rendered",
     "select",
     "styled",
 ]
@@ -139,10 +140,22 @@ def styled() -> Iterator[None]:
 
 def saved(figure: Figure, out: Path) -> None:
     """Writes the picture; in each kind of file its writer has a field of another name."""
-    form, buffer = out.suffix.lower()[1:], BytesIO()
+    form = out.suffix.lower()[1:]
     writer = {"Software" if form == "png" else "Creator": outputs.PICTURE_MARK}
-    figure.savefig(buffer, format=form, dpi=_PIXELS_PER_INCH, metadata=writer)
-    outputs.write(out, buffer.getvalue(), outputs.PICTURE)
+    content = rendered(figure, form, dpi=_PIXELS_PER_INCH, metadata=writer)
+    outputs.write(out, content, outputs.PICTURE)
+
+
+def rendered(figure: Figure, form: str, **options: Any) -> bytes:
+    """The picture in this format, with these options of savefig(). While a figure has a layout
+    engine, savefig() draws it twice, the first time for the layout alone."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine(None)
+    buffer = BytesIO()
+    figure.savefig(buffer, format=form, **options)
+    return buffer.getvalue()
 
 
 def plot_beside(profiles: Sequence[Profile], record: Path) -> list[Path]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from io import BytesIO
 from typing import Any, cast
 from xml.etree.ElementTree import Element, SubElement, fromstring, tostring
 
@@ -17,6 +16,7 @@ import matplotlib
 from matplotlib.figure import Figure
 
 from commlens.base.text import format_value, printable
+from commlens.render.plots import rendered
 
 _SETTINGS: Any = {
     "svg.fonttype": "none",  # text stays text
@@ -47,10 +47,9 @@ def inline_svg(figure: Figure, name: str, title: str, classes: dict[str, str]) -
     `classes`: of the styles of all pictures of a page, which this joins.
     """
     texts = _name_points(figure)
-    buffer = BytesIO()
     with matplotlib.rc_context(_SETTINGS):
-        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
-    text = _FORBIDDEN.sub("?", buffer.getvalue().decode(errors="replace"))
+        content = rendered(figure, "svg", transparent=True, metadata={"Date": None})
+    text = _FORBIDDEN.sub("?", content.decode(errors="replace"))
     root = fromstring(_LEFT_OUT.sub("", text))
     for element in root.iter():
         markers = [child for child in element.iter() if child.tag.endswith("}use")]

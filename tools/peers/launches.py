@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""OSU's programs and commlens-bench in turn, without adaptors: many launches in little time.
+
+    tools/peers/launches.py FILE --osu "OSU 7.4=FOLDER" --osu "without barriers=FOLDER" \\
+                            --ranks 3 --cores 1-3 --cores 4-6 [--launches 30] \\
+                            [--period period.so] scatter:1:8K ...
+
+Needs COMMLENS_BENCH. A name and a folder for each build of OSU's programs (build-osu.sh). An
+operation is one of measure.py's, with its first and last size. Each program has so many launches of
+each operation, by mpirun, spread over the groups of --cores, which measure at the same time. The
+program that begins changes from round to round. With --period, period.c's library, OSU's programs
+are also timed from call to call.
+
+FILE has a line for each operation: the commands, and the times of the slowest rank in us: a list
+for each program and size, with a value per launch. It is written anew after each round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+
+import interpreter  # noqa: F401
+import osu
+from adaptor import Plan, Request, size_in
+from measure import COLLECTIVES, ON_HOST
+
+from commlens.jobs.spec import Options
+
+OURS = "commlens"
+PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
+LIMIT_S = 120.0
+
+
+@dataclass
+class Operation:
+    name: str
+    ranks: int
+    arguments: Sequence[str]  # of commlens-bench
+    plans: Mapping[str, Plan]  # of each build of OSU's programs
+    period: str | None  # period.c's library
+    times_us: dict[str, dict[int, list[float]]] = field(default_factory=dict)
+
+    def launch(self, program: str, cores: str) -> dict[str, dict[int, float]]:
+        """The time of each size in us, by what it is the time of."""
+        if program == OURS:
+            return {OURS: self._own(cores)}
+        plan = self.plans[program]
+        job = self._run([*self._timed_from_call_to_call(plan), *plan.command], cores)
+        figures = plan.read(job.stdout.splitlines())
+        printed = {int(str(one.parameters["bytes"])): 1e6 * one.times_s[0] for one in figures}
+        periods: dict[int, float] = {}
+        for size, time_us in PERIOD.findall(job.stderr):
+            periods[int(size)] = max(float(time_us), periods.get(int(size), 0.0))
+        return {program: printed, **({f"{program}, from call to call": periods} if periods else {})}
+
+    def _timed_from_call_to_call(self, plan: Plan) -> list[str]:
+        if not self.period:
+            return []
+        first, last = plan.harness.warmup, plan.harness.warmup + plan.harness.repeat
+        return ["env", f"LD_PRELOAD={self.period}", f"FIRST_CALL={first}", f"LAST_CALL={last}"]
+
+    def _own(self, cores: str) -> dict[int, float]:
+        with TemporaryDirectory() as folder:
+            file = Path(folder, "record.jsonl")
+            self._run([os.environ["COMMLENS_BENCH"], *self.arguments, "--record", str(file)], cores)
+            lines = list(map(json.loads, file.read_text(encoding="utf-8").splitlines()))
+        return {
+            line["parameters"]["bytes"]: 1e6 * line["samples"]["values_s"][0]
+            for line in lines
+            if line["kind"] == "record"
+        }
+
+    def _run(self, command: Sequence[str], cores: str) -> subprocess.CompletedProcess[str]:
+        job = ["taskset", "-c", cores, "mpirun", "-n", str(self.ranks), *command]
+        done = subprocess.run(
+            job, capture_output=True, encoding="utf-8", check=False, timeout=LIMIT_S
+        )
+        if done.returncode:
+            sys.exit(f"{' '.join(job)} has ended with status {done.returncode}:\n{done.stderr}")
+        return done
+
+    def keep(self, times: Mapping[str, Mapping[int, float]]) -> None:
+        for name, of_sizes in times.items():
+            for size, time_us in of_sizes.items():
+                of_size = self.times_us.setdefault(name, {}).setdefault(size, [])
+                of_size.append(float(f"{time_us:.5g}"))
+
+    def plain(self) -> dict[str, object]:
+        commands = {OURS: ["commlens-bench", *self.arguments]}
+        for name, plan in self.plans.items():
+            commands[name] = [Path(plan.command[0]).name, *plan.command[1:]]
+        return {
+            "operation": self.name,
+            "ranks": self.ranks,
+            "commands": {
+                name: f"mpirun -n {self.ranks} {' '.join(words)}"
+                for name, words in commands.items()
+            },
+            "times_us": self.times_us,
+        }
+
+
+def operation(text: str, options: argparse.Namespace) -> Operation:
+    """With as many repetitions as OSU's programs have by default."""
+    name, first, last = text.split(":")
+    repeat, warmup = (1000, 100) if size_in(last) <= size_in("8K") else (100, 10)
+    swept = f"--bytes {first}:{last} --batches 1 --repeat {repeat} --warmup {warmup}"
+    words = [*swept.split(), *COLLECTIVES[name].split(), *ON_HOST]
+    plans = {}
+    for build in options.osu:
+        build_name, os.environ["OSU_HOME"] = build.split("=", 1)
+        request = Request("OSU", name, Options.parse(words), options.ranks, "host")
+        plans[build_name] = osu.plan(request)
+    return Operation(name, options.ranks, [name, *words], plans, options.period)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path)
+    parser.add_argument("operations", nargs="+", metavar="OPERATION:FIRST:LAST")
+    parser.add_argument("--osu", action="append", required=True, metavar="NAME=FOLDER")
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--cores", action="append", required=True)
+    parser.add_argument("--launches", type=int, default=30)
+    parser.add_argument("--period", metavar="LIBRARY")
+    options = parser.parse_args()
+    operations = [operation(text, options) for text in options.operations]
+    writing = Lock()
+
+    def group(first: int, cores: str) -> None:
+        for number in range(first, options.launches, len(options.cores)):
+            for each in operations:
+                programs = deque([OURS, *each.plans])
+                programs.rotate(number)
+                for program in programs:
+                    times = each.launch(program, cores)
+                    with writing:
+                        each.keep(times)
+            with writing:
+                print(f"round {number + 1} of {options.launches}", file=sys.stderr, flush=True)
+                lines = ",\n".join(json.dumps(each.plain()) for each in operations)
+                options.file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+    with ThreadPoolExecutor(len(options.cores)) as pool:
+        for done in [pool.submit(group, *each) for each in enumerate(options.cores)]:
+            done.result()
+
+
+if __name__ == "__main__":
+    main()

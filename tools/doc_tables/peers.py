@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from itertools import chain
 from statistics import median
 from typing import Any
@@ -60,18 +61,17 @@ def peers_osu_allreduce() -> list[Row]:
     return _osu("allreduce")
 
 
-_LAUNCHES = "h200/peers-osu-launches.json"
-_OURS = "commlens"
 _SMALL = 8192  # bytes, up to which OSU's programs repeat an operation 1000 times
 _SLOWER = 1.03  # what all of an interval is above
+Pair = tuple[list[float], list[float]]  # the times of OSU's launches and of commlens's
 
 
-def _ratio_of(osu: list[float], ours: list[float]) -> float:
-    return math.exp(shift(_logarithms(osu), _logarithms(ours)))
+def _ratio_of(pair: Pair) -> float:
+    return math.exp(shift(*map(_logarithms, pair)))
 
 
-def _is_slower(osu: list[float], ours: list[float]) -> bool:
-    interval = shift_interval(_logarithms(osu), _logarithms(ours))
+def _is_slower(pair: Pair) -> bool:
+    interval = shift_interval(*map(_logarithms, pair))
     return interval is not None and math.exp(interval[0]) > _SLOWER
 
 
@@ -79,70 +79,62 @@ def _logarithms(times: list[float]) -> list[float]:
     return [math.log(time) for time in times]
 
 
-def _range(ratios: list[float]) -> str:
-    if not ratios:
-        return NOTHING
+def _range(pairs: Iterable[Pair]) -> str:
+    ratios = [_ratio_of(pair) for pair in pairs]
     return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def _collectives() -> dict[tuple[str, int], dict[str, dict[int, list[float]]]]:
-    """Of each operation and number of ranks the times of each program and size, all sizes."""
-    times: dict[tuple[str, int], dict[str, dict[int, list[float]]]] = {}
-    for run in json_file(_LAUNCHES):
-        of_run = times.setdefault((run["operation"], run["ranks"]), {})
-        for program, sizes in sorted(run["times_us"].items()):
-            of_run.setdefault(program, {}).update({int(size): sizes[size] for size in sizes})
-    return dict(sorted(times.items(), key=lambda entry: entry[0][1]))
+def _collectives() -> dict[tuple[str, int], dict[str, dict[int, Pair]]]:
+    """By operation and number of ranks, by build of OSU's programs, and by size."""
+    found: dict[tuple[str, int], dict[str, dict[int, Pair]]] = {}
+    for run in sorted(json_file("h200/peers-osu-launches.json"), key=lambda run: run["ranks"]):
+        builds = found.setdefault((run["operation"], run["ranks"]), {})
+        ours = run["times_us"]["commlens"]
+        for build in sorted(run["times_us"].keys() - {"commlens"}):
+            pairs = {int(size): (run["times_us"][build][size], ours[size]) for size in ours}
+            builds.setdefault(build, {}).update(pairs)
+    return found
 
 
 @table
 def peers_osu_collectives() -> list[Row]:
     """The median ratio over the sizes, the least and the largest."""
-    columns: Row = []
     rows: list[Row] = []
-    for (operation, ranks), times in _collectives().items():
-        row: Row = [operation, str(ranks)]
-        columns = ["operation", "ranks"]
-        for build in (name for name in times if name != _OURS):
-            for small in (True, False):
-                columns.append(f"{build}, {'to 8' if small else 'from 16'} KiB")
-                sizes = [size for size in times[_OURS] if (size <= _SMALL) == small]
-                row.append(
-                    _range([_ratio_of(times[build][size], times[_OURS][size]) for size in sizes])
-                )
-        rows.append(row)
-    return [columns, *rows]
+    for (operation, ranks), builds in _collectives().items():
+        columns = {
+            f"{build}, {sizes} KiB": _range(
+                pair for size, pair in pairs.items() if (size <= _SMALL) == is_small
+            )
+            for build, pairs in builds.items()
+            for sizes, is_small in (("to 8", True), ("from 16", False))
+        }
+        rows = rows or [["operation", "ranks", *columns]]
+        rows.append([operation, str(ranks), *columns.values()])
+    return rows
 
 
 @table
 def peers_osu_slower() -> list[Row]:
     """Sizes whose whole interval is above 1.03, beside each build."""
     rows: list[Row] = []
-    builds: dict[str, None] = {}
-    for (operation, ranks), times in _collectives().items():
-        row: Row = [operation, str(ranks)]
-        for build in (name for name in times if name != _OURS):
-            builds[build] = None
-            sizes = [
-                size for size, ours in times[_OURS].items() if _is_slower(times[build][size], ours)
-            ]
-            row.append(_named_sizes(sizes, times[build], times[_OURS]))
-        if set(row[2:]) != {NOTHING}:
-            rows.append(row)
-    return [["operation", "ranks", *builds], *rows]
+    for (operation, ranks), builds in _collectives().items():
+        columns = {build: _slower_sizes(pairs) for build, pairs in builds.items()}
+        rows = rows or [["operation", "ranks", *columns]]
+        if set(columns.values()) != {NOTHING}:
+            rows.append([operation, str(ranks), *columns.values()])
+    return rows
 
 
-def _named_sizes(
-    sizes: list[int], osu: dict[int, list[float]], ours: dict[int, list[float]]
-) -> str:
+def _slower_sizes(pairs: dict[int, Pair]) -> str:
     """`11 sizes, 2 B to 2 KiB: 1.16 to 1.60`"""
-    if not sizes:
+    ratios = {size: _ratio_of(pair) for size, pair in pairs.items() if _is_slower(pair)}
+    if not ratios:
         return NOTHING
-    ratios = [_ratio_of(osu[size], ours[size]) for size in sizes]
-    if len(sizes) == 1:
-        return f"{format_bytes(sizes[0])}: {ratios[0]:.2f}"
-    ends = f"{format_bytes(min(sizes))} to {format_bytes(max(sizes))}"
-    return f"{len(sizes)} sizes, {ends}: {min(ratios):.2f} to {max(ratios):.2f}"
+    first, last = (format_bytes(end(ratios)) for end in (min, max))
+    low, high = (end(ratios.values()) for end in (min, max))
+    if len(ratios) == 1:
+        return f"{first}: {low:.2f}"
+    return f"{len(ratios)} sizes, {first} to {last}: {low:.2f} to {high:.2f}"
 
 
 @table
@@ -161,10 +153,7 @@ def peers_osu_periods() -> list[Row]:
             [
                 *(machine, run["operation"], str(run["ranks"])),
                 *(f"{median(side['64']):.3f}" for side in (printed, period, ours)),
-                *(
-                    _range([_ratio_of(side[size], ours[size]) for size in sizes])
-                    for side in (printed, period)
-                ),
+                *(_range((side[size], ours[size]) for size in sizes) for side in (printed, period)),
             ]
         )
     return [

@@ -6,7 +6,7 @@
                             [--period period.so] scatter:1:8K ...
 
 Needs COMMLENS_BENCH. A name and a folder for each build of OSU's programs (build-osu.sh). An
-operation is one of measure.py's, with its first and last size. Each program has so many launches of
+operation is a collective, with its first and last size. Each program has so many launches of
 each operation, by mpirun, spread over the groups of --cores, which measure at the same time. The
 program that begins changes from round to round. With --period, period.c's library, OSU's programs
 are also timed from call to call.
@@ -33,20 +33,37 @@ from threading import Lock
 
 import interpreter  # noqa: F401
 import osu
-from adaptor import Plan, Request, size_in
-from measure import COLLECTIVES, ON_HOST
+from adaptor import Plan, Request, size_in, sizes_in
+from measure import ON_HOST
 
 from commlens.jobs.spec import Options
 
 OURS = "commlens"
 PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
 LIMIT_S = 120.0
+# The options of each operation. Reductions are of floats, as OSU's.
+OPTIONS = {
+    **dict.fromkeys(("reduce-scatter", "reduce-scatterv"), "--dtype f32"),
+    **dict.fromkeys(("reduce", "allreduce"), "--dtype f32 --out-of-place"),
+    **dict.fromkeys(("broadcast", "alltoall", "alltoallv", "alltoallw"), ""),
+    **dict.fromkeys(
+        ("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"), "--out-of-place"
+    ),
+    **dict.fromkeys(
+        (
+            *("neighbor-allgather", "neighbor-allgatherv"),
+            *("neighbor-alltoall", "neighbor-alltoallv", "neighbor-alltoallw"),
+        ),
+        "--dimensions 1 --periodic",
+    ),
+}
 
 
 @dataclass
 class Operation:
     name: str
     ranks: int
+    sizes: frozenset[int]
     arguments: Sequence[str]  # of commlens-bench
     plans: Mapping[str, Plan]  # of each build of OSU's programs
     period: str | None  # period.c's library
@@ -54,16 +71,23 @@ class Operation:
 
     def launch(self, program: str, cores: str) -> dict[str, dict[int, float]]:
         """The time of each size in us, by what it is the time of."""
-        if program == OURS:
-            return {OURS: self._own(cores)}
-        plan = self.plans[program]
+        measured = {OURS: self._own(cores)} if program == OURS else self._osu(program, cores)
+        for name, times in measured.items():
+            if times.keys() != self.sizes:
+                sys.exit(f"{self.name}, {name}: times of {sorted(times)} B alone")
+        return measured
+
+    def _osu(self, build: str, cores: str) -> dict[str, dict[int, float]]:
+        plan = self.plans[build]
         job = self._run([*self._timed_from_call_to_call(plan), *plan.command], cores)
         figures = plan.read(job.stdout.splitlines())
         printed = {int(str(one.parameters["bytes"])): 1e6 * one.times_s[0] for one in figures}
+        if not self.period:
+            return {build: printed}
         periods: dict[int, float] = {}
         for size, time_us in PERIOD.findall(job.stderr):
             periods[int(size)] = max(float(time_us), periods.get(int(size), 0.0))
-        return {program: printed, **({f"{program}, from call to call": periods} if periods else {})}
+        return {build: printed, f"{build}, from call to call": periods}
 
     def _timed_from_call_to_call(self, plan: Plan) -> list[str]:
         if not self.period:
@@ -117,13 +141,14 @@ def operation(text: str, options: argparse.Namespace) -> Operation:
     name, first, last = text.split(":")
     repeat, warmup = (1000, 100) if size_in(last) <= size_in("8K") else (100, 10)
     swept = f"--bytes {first}:{last} --batches 1 --repeat {repeat} --warmup {warmup}"
-    words = [*swept.split(), *COLLECTIVES[name].split(), *ON_HOST]
+    words = [*swept.split(), *OPTIONS[name].split(), *ON_HOST]
     plans = {}
     for build in options.osu:
         build_name, os.environ["OSU_HOME"] = build.split("=", 1)
         request = Request("OSU", name, Options.parse(words), options.ranks, "host")
         plans[build_name] = osu.plan(request)
-    return Operation(name, options.ranks, [name, *words], plans, options.period)
+    sizes = frozenset(sizes_in(f"{first}:{last}"))
+    return Operation(name, options.ranks, sizes, [name, *words], plans, options.period)
 
 
 def main() -> None:

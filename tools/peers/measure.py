@@ -2,7 +2,7 @@
 """Programs of other projects and commlens interleaved: the tables of docs/measuring.md and of
 docs/gather-scatter-measured.md.
 
-    tools/peers/measure.py OUT [--launches 15] [--only osu|osu-collectives|osu-device|gslib|nccl]
+    tools/peers/measure.py OUT [--launches 15] [--only osu|osu-device|gslib|nccl]
                            [--benchmarks NAME...] [--ranks N...] [--env NAME=VALUE]
 
 Needs COMMLENS_BENCH and an otherwise idle machine. Writes OUT/peers-NAME.json: a list of what
@@ -44,22 +44,6 @@ OSU = (
     ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
     ("allreduce", "16K:4M", 100, 10, "--dtype f32 --out-of-place"),
 )
-# Of collectives. Reductions are of floats, as OSU's.
-COLLECTIVES = {
-    **dict.fromkeys(("reduce-scatter", "reduce-scatterv"), "--dtype f32"),
-    **dict.fromkeys(("reduce", "allreduce"), "--dtype f32 --out-of-place"),
-    **dict.fromkeys(("broadcast", "alltoall", "alltoallv", "alltoallw"), ""),
-    **dict.fromkeys(
-        ("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"), "--out-of-place"
-    ),
-    **dict.fromkeys(
-        (
-            *("neighbor-allgather", "neighbor-allgatherv"),
-            *("neighbor-alltoall", "neighbor-alltoallv", "neighbor-alltoallw"),
-        ),
-        "--dimensions 1 --periodic",
-    ),
-}
 ONE_SIDED = ("put-latency", "get-latency", "accumulate-latency", "get-accumulate-latency")
 ONE_SIDED_WINDOWS = ("put-bandwidth", "get-bandwidth", "put-bidirectional-bandwidth")
 OF_ELEMENT = ("fetch-and-op-latency", "compare-and-swap-latency")
@@ -107,15 +91,6 @@ def osu() -> Iterator[list[str]]:
         yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_HOST]
 
 
-def osu_collectives() -> Iterator[list[str]]:
-    for benchmark, extra in COLLECTIVES.items():
-        for ranks in (3, 4) if benchmark.startswith("neighbor-") else (2, 3, 4):
-            least = 4 if "f32" in extra else 1
-            for sizes, repeat, warmup in ((f"{least}:8K", 1000, 100), ("16K:1M", 100, 10)):
-                options = f"--bytes {sizes} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
-                yield [benchmark, "--ranks", str(ranks), "--", *options.split(), *ON_HOST]
-
-
 def gslib() -> Iterator[list[str]]:
     for edge, order in GSLIB:
         for ranks in (1, 2):
@@ -143,7 +118,6 @@ def nccl() -> Iterator[list[str]]:
 
 PEERS = {
     "osu": osu,
-    "osu-collectives": osu_collectives,
     "osu-device": osu_device,
     "gslib": gslib,
     "nccl": nccl,

@@ -34,6 +34,16 @@ def test_plot_draws_every_kind_of_picture(ending: str, tmp_path: Path) -> None:
     assert out.stat().st_size > 5000
 
 
+@pytest.mark.parametrize("form", ["png", "svg"])
+def test_a_picture_is_written_as_it_is_laid_out(form: str) -> None:
+    """With room for its texts: Matplotlib's own places have none."""
+    records = [*sweep(), make_record(benchmark="allreduce", median_us=4)]
+    laid_out, written = drawn(*records), plot.draw(parsed(*records))
+    assert plot.rendered(written, form)
+    for expected, axes in zip(laid_out.axes, written.axes):
+        assert axes.get_position().bounds == pytest.approx(expected.get_position().bounds, abs=0.01)
+
+
 def test_a_picture_names_its_contents() -> None:
     figure = drawn(*sweep(), make_record(benchmark="allreduce", median_us=4))
     curves, bars = figure.axes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import partial
 from itertools import chain
 from statistics import median
 from typing import Any
@@ -70,9 +71,14 @@ def _ratio_of(pair: Pair) -> float:
     return math.exp(shift(*map(_logarithms, pair)))
 
 
-def _is_slower(pair: Pair) -> bool:
+def _interval_of(pair: Pair) -> tuple[float, float] | None:
     interval = shift_interval(*map(_logarithms, pair))
-    return interval is not None and math.exp(interval[0]) > _SLOWER
+    return interval and (math.exp(interval[0]), math.exp(interval[1]))
+
+
+def _is_slower(pair: Pair) -> bool:
+    interval = _interval_of(pair)
+    return interval is not None and interval[0] > _SLOWER
 
 
 def _logarithms(times: list[float]) -> list[float]:
@@ -84,16 +90,22 @@ def _range(pairs: Iterable[Pair]) -> str:
     return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def _collectives() -> dict[tuple[str, int], dict[str, dict[int, Pair]]]:
+def _launches(file: str) -> dict[tuple[str, int], dict[str, dict[int, Pair]]]:
     """By operation and number of ranks, by build of OSU's programs, and by size."""
     found: dict[tuple[str, int], dict[str, dict[int, Pair]]] = {}
-    for run in sorted(json_file("h200/peers-osu-launches.json"), key=lambda run: run["ranks"]):
+    for run in sorted(json_file(file), key=lambda run: run["ranks"]):
         builds = found.setdefault((run["operation"], run["ranks"]), {})
-        ours = run["times_us"]["commlens"]
         for build in sorted(run["times_us"].keys() - {"commlens"}):
-            pairs = {int(size): (run["times_us"][build][size], ours[size]) for size in ours}
-            builds.setdefault(build, {}).update(pairs)
+            builds.setdefault(build, {}).update(_pairs(run, build))
     return found
+
+
+def _pairs(run: dict[str, Any], program: str) -> dict[int, Pair]:
+    theirs, ours = (run["times_us"][name] for name in (program, "commlens"))
+    return {int(size): (theirs[size], ours[size]) for size in ours}
+
+
+_collectives = partial(_launches, "h200/peers-osu-launches.json")
 
 
 @table
@@ -139,54 +151,67 @@ def _slower_sizes(pairs: dict[int, Pair]) -> str:
 
 @table
 def peers_osu_periods() -> list[Row]:
-    """Medians of the launches at 64 B, and ratios over the sizes up to 2 KiB but the first two."""
-    rows: list[Row] = []
-    runs = [
-        (machine, run)
-        for machine, folder in {"H200": "h200/", "two cores": ""}.items()
-        for run in json_file(f"{folder}peers-osu-periods.json")
-    ]
-    for machine, run in runs:
-        printed, period, ours = (run["times_us"][name] for name in sorted(run["times_us"]))
-        sizes = [size for size in ours if 4 < int(size) <= 2048]
-        rows.append(
-            [
-                *(machine, run["operation"], str(run["ranks"])),
-                *(f"{median(side['64']):.3f}" for side in (printed, period, ours)),
-                *(_range((side[size], ours[size]) for size in sizes) for side in (printed, period)),
-            ]
-        )
+    """Of rooted operations up to 2 KiB, but the first two sizes of a launch: the median ratio over
+    them and the sizes, the least and the largest, and how many are slower."""
+    found: dict[tuple[str, ...], dict[str, list[Pair]]] = {}
+    for run in json_file("h200/peers-osu-periods.json"):
+        btl = run["settings"]["OMPI_MCA_btl"].removeprefix("self,")
+        operations = next(names for names in _ROOTED if run["operation"] in names)
+        key = (btl, ", ".join(operations), str(run["ranks"]))
+        columns = found.setdefault(key, {})
+        for column, ending in _PERIODS.items():
+            pairs = _pairs(run, f"OSU 7.4 without barriers{ending}")
+            columns.setdefault(column, []).extend(pair for size, pair in pairs.items() if size > 4)
     return [
-        [
-            *("machine", "operation", "ranks"),
-            *("64 B: OSU prints, µs", "from call to call", "commlens"),
-            *("commlens to what OSU prints", "to OSU's time from call to call"),
-        ],
-        *rows,
+        ["btl", "operations", "ranks", *_PERIODS],
+        *(
+            [*key, *map(_range_and_slower, columns.values())]
+            for key, columns in sorted(found.items())
+        ),
     ]
+
+
+_ROOTED = (("scatter", "scatterv", "broadcast"), ("gather", "gatherv", "reduce"))
+_PERIODS = {
+    "to what OSU prints": "",
+    "to its time from call to call": ", from call to call",
+    "to that, with 2 ms before each size": ", 2 ms before each size, from call to call",
+}
+
+
+def _range_and_slower(pairs: list[Pair]) -> str:
+    """`1.16 (1.03 to 1.62), 40 of 54`"""
+    return f"{_range(pairs)}, {sum(map(_is_slower, pairs))} of {len(pairs)}"
 
 
 @table
 def peers_osu_cuda_aware() -> list[Row]:
     """Host memory through a CUDA-aware MPI: a column for each benchmark, with and without the
     accelerator component."""
-    benchmarks = ("latency", "bandwidth", "allreduce")
-    files = {
-        "": ["h200-x2/peers-osu-host.json", "h200/peers-osu-host.json"],
-        ", null": ["h200/peers-osu-host-null.json"],
-    }
+    files = {"": "h200/peers-osu-host.json", ", null": "h200/peers-osu-host-null.json"}
     columns = {
-        f"{name}{ending}": {
-            _size(case): _ratio(case) for file in of_ending for case in _cases(file, name)
-        }
-        for ending, of_ending in files.items()
-        for name in benchmarks
+        f"{name}{ending}": builds["OSU 7.4"]
+        for ending, file in files.items()
+        for (name, _), builds in _launches(file).items()
     }
     sizes = dict.fromkeys(size for column in columns.values() for size in column)
     return [
         ["size", *columns],
-        *([size, *(column.get(size, NOTHING) for column in columns.values())] for size in sizes),
+        *(
+            [
+                format_bytes(size),
+                *(_with_interval(c[size]) if size in c else NOTHING for c in columns.values()),
+            ]
+            for size in sizes
+        ),
     ]
+
+
+def _with_interval(pair: Pair) -> str:
+    """`1.009 (0.98 to 1.04)`"""
+    interval = _interval_of(pair)
+    text = f"{_ratio_of(pair):.3f}"
+    return f"{text} ({interval[0]:.2f} to {interval[1]:.2f})" if interval else text
 
 
 @table

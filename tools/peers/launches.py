@@ -6,13 +6,16 @@
                             [--period period.so] scatter:1:8K ...
 
 Needs COMMLENS_BENCH. A name and a folder for each build of OSU's programs (build-osu.sh). An
-operation is a collective, with its first and last size. Each program has so many launches of
-each operation, by mpirun, spread over the groups of --cores, which measure at the same time. The
-program that begins changes from round to round. With --period, period.c's library, OSU's programs
-are also timed from call to call.
+operation is latency, bandwidth or a collective, with its first and last size. Each program has so
+many launches of each operation, by mpirun, spread over the groups of --cores, which measure at the
+same time. The program that begins changes from round to round.
 
-FILE has a line for each operation: the commands, and the times of the slowest rank in us: a list
-for each program and size, with a value per launch. It is written anew after each round.
+With --period, period.c's library, OSU's programs are also timed from call to call, and have as many
+launches more with 2 ms before each size, which commlens-bench has.
+
+FILE has a line for each operation: the settings of Open MPI in the environment, the commands, and
+the times of the slowest rank in us: a list for each program and size, with a value per launch. It
+is written anew after each round.
 """
 
 from __future__ import annotations
@@ -39,13 +42,18 @@ from measure import ON_HOST
 from commlens.jobs.spec import Options
 
 OURS = "commlens"
+FROM_CALL_TO_CALL = ", from call to call"
+WITH_PAUSE = ", 2 ms before each size"
+PAUSE_US = 2000  # pause_before_case of src/harness/case_loop.cpp
 PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
 LIMIT_S = 120.0
 # The options of each operation. Reductions are of floats, as OSU's.
 OPTIONS = {
     **dict.fromkeys(("reduce-scatter", "reduce-scatterv"), "--dtype f32"),
     **dict.fromkeys(("reduce", "allreduce"), "--dtype f32 --out-of-place"),
-    **dict.fromkeys(("broadcast", "alltoall", "alltoallv", "alltoallw"), ""),
+    **dict.fromkeys(
+        ("latency", "bandwidth", "broadcast", "alltoall", "alltoallv", "alltoallw"), ""
+    ),
     **dict.fromkeys(
         ("allgather", "allgatherv", "gather", "gatherv", "scatter", "scatterv"), "--out-of-place"
     ),
@@ -69,6 +77,10 @@ class Operation:
     period: str | None  # period.c's library
     times_us: dict[str, dict[int, list[float]]] = field(default_factory=dict)
 
+    def programs(self) -> list[str]:
+        with_pause = [f"{build}{WITH_PAUSE}" for build in self.plans] if self.period else []
+        return [OURS, *self.plans, *with_pause]
+
     def launch(self, program: str, cores: str) -> dict[str, dict[int, float]]:
         """The time of each size in us, by what it is the time of."""
         measured = {OURS: self._own(cores)} if program == OURS else self._osu(program, cores)
@@ -77,23 +89,25 @@ class Operation:
                 sys.exit(f"{self.name}, {name}: times of {sorted(times)} B alone")
         return measured
 
-    def _osu(self, build: str, cores: str) -> dict[str, dict[int, float]]:
-        plan = self.plans[build]
-        job = self._run([*self._timed_from_call_to_call(plan), *plan.command], cores)
+    def _osu(self, program: str, cores: str) -> dict[str, dict[int, float]]:
+        plan = self.plans[program.removesuffix(WITH_PAUSE)]
+        pause_us = PAUSE_US if program.endswith(WITH_PAUSE) else 0
+        job = self._run([*self._timed_from_call_to_call(plan, pause_us), *plan.command], cores)
         figures = plan.read(job.stdout.splitlines())
         printed = {int(str(one.parameters["bytes"])): 1e6 * one.times_s[0] for one in figures}
         if not self.period:
-            return {build: printed}
+            return {program: printed}
         periods: dict[int, float] = {}
         for size, time_us in PERIOD.findall(job.stderr):
             periods[int(size)] = max(float(time_us), periods.get(int(size), 0.0))
-        return {build: printed, f"{build}, from call to call": periods}
+        return {program: printed, f"{program}{FROM_CALL_TO_CALL}": periods}
 
-    def _timed_from_call_to_call(self, plan: Plan) -> list[str]:
+    def _timed_from_call_to_call(self, plan: Plan, pause_us: int) -> list[str]:
         if not self.period:
             return []
         first, last = plan.harness.warmup, plan.harness.warmup + plan.harness.repeat
-        return ["env", f"LD_PRELOAD={self.period}", f"FIRST_CALL={first}", f"LAST_CALL={last}"]
+        calls = (f"FIRST_CALL={first}", f"LAST_CALL={last}", f"PAUSE_US={pause_us}")
+        return ["env", f"LD_PRELOAD={self.period}", *calls]
 
     def _own(self, cores: str) -> dict[int, float]:
         with TemporaryDirectory() as folder:
@@ -128,6 +142,11 @@ class Operation:
         return {
             "operation": self.name,
             "ranks": self.ranks,
+            "settings": {
+                name: value
+                for name, value in sorted(os.environ.items())
+                if name.startswith("OMPI_MCA_")
+            },
             "commands": {
                 name: f"mpirun -n {self.ranks} {' '.join(words)}"
                 for name, words in commands.items()
@@ -137,9 +156,8 @@ class Operation:
 
 
 def operation(text: str, options: argparse.Namespace) -> Operation:
-    """With as many repetitions as OSU's programs have by default."""
     name, first, last = text.split(":")
-    repeat, warmup = (1000, 100) if size_in(last) <= size_in("8K") else (100, 10)
+    repeat, warmup = osu.repetitions(name, size_in(last))
     swept = f"--bytes {first}:{last} --batches 1 --repeat {repeat} --warmup {warmup}"
     words = [*swept.split(), *OPTIONS[name].split(), *ON_HOST]
     plans = {}
@@ -169,7 +187,7 @@ def main() -> None:
     def group(first: int, cores: str) -> None:
         for number in range(first, options.launches, len(options.cores)):
             for each in operations:
-                programs = deque([OURS, *each.plans])
+                programs = deque(each.programs())
                 programs.rotate(number)
                 for program in programs:
                     times = each.launch(program, cores)

@@ -29,35 +29,34 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import interpreter  # noqa: F401
+from adaptor import sizes_in
+from osu import repetitions
+
 TOP = Path(__file__).resolve().parent.parent.parent
 ON_HOST = ["--memory", "host", "--transport", "mpi", "--no-ceilings"]
 ON_GPUS = ["--memory", "device", "--transport", "ccl", "--no-ceilings"]
 
-# Sizes with as many repetitions and warm-ups as OSU's programs have by default.
+SMALL_AND_LARGE = ("1:8K", "16K:4M")
 OSU = (
-    ("latency", "1:8K", 10000, 100, ""),
-    ("latency", "16K:4M", 1000, 10, ""),
-    ("bandwidth", "1:8K", 100, 10, ""),
-    ("bandwidth", "16K:4M", 20, 2, ""),
-    ("bidirectional-bandwidth", "1:8K", 100, 10, ""),
-    ("bidirectional-bandwidth", "16K:4M", 20, 2, ""),
-    ("allreduce", "4:8K", 1000, 100, "--dtype f32 --out-of-place"),
-    ("allreduce", "16K:4M", 100, 10, "--dtype f32 --out-of-place"),
+    *(
+        (name, sizes, "")
+        for name in ("latency", "bandwidth", "bidirectional-bandwidth")
+        for sizes in SMALL_AND_LARGE
+    ),
+    ("allreduce", "4:8K", "--dtype f32 --out-of-place"),
+    ("allreduce", "16K:4M", "--dtype f32 --out-of-place"),
+    *(
+        (name, sizes, "")
+        for name in (
+            *("put-latency", "get-latency", "accumulate-latency", "get-accumulate-latency"),
+            *("put-bandwidth", "get-bandwidth", "put-bidirectional-bandwidth"),
+        )
+        for sizes in SMALL_AND_LARGE
+    ),
+    ("fetch-and-op-latency", "", ""),
+    ("compare-and-swap-latency", "", ""),
 )
-ONE_SIDED = ("put-latency", "get-latency", "accumulate-latency", "get-accumulate-latency")
-ONE_SIDED_WINDOWS = ("put-bandwidth", "get-bandwidth", "put-bidirectional-bandwidth")
-OF_ELEMENT = ("fetch-and-op-latency", "compare-and-swap-latency")
-OSU += tuple(
-    (name, *sizes)
-    for name in ONE_SIDED
-    for sizes in (("1:8K", 10000, 100, ""), ("16K:4M", 1000, 10, ""))
-)
-OSU += tuple(
-    (name, *sizes)
-    for name in ONE_SIDED_WINDOWS
-    for sizes in (("1:8K", 100, 10, ""), ("16K:4M", 20, 2, ""))
-)
-OSU += tuple((name, "", 10000, 100, "") for name in OF_ELEMENT)
 GSLIB = ((20, 7), (12, 7), (24, 3), (40, 1))  # elements in each direction per rank, and their order
 
 # Through a GPU-aware MPI.
@@ -85,8 +84,9 @@ NCCL = {
 
 
 def osu() -> Iterator[list[str]]:
-    for benchmark, sizes, repeat, warmup, extra in OSU:
+    for benchmark, sizes, extra in OSU:
         swept = f"--bytes {sizes}" if sizes else ""
+        repeat, warmup = repetitions(benchmark, max(sizes_in(sizes)) if sizes else 0)
         options = f"{swept} --batches 1 --repeat {repeat} --warmup {warmup} {extra}"
         yield [benchmark, "--ranks", "2", "--", *options.split(), *ON_HOST]
 

@@ -96,6 +96,7 @@ _ATOMIC = {
 }
 _ATOMIC_TYPES = {"u8": ("mpi_char", 1), "i32": ("mpi_int", 4), "f32": ("mpi_float", 4)}
 _ACTIVE = ("fence", "pscw")
+_SMALL = 8192  # bytes
 _WINDOW = 64  # messages: OSU's own, and commlens's
 _OPERATIONS = {
     "latency": "round trip",
@@ -147,6 +148,17 @@ def plan(request: Request) -> Plan:
         read=partial(_figures, request, sizes),
         versions=_versions,
     )
+
+
+def repetitions(benchmark: str, largest: int) -> tuple[int, int]:
+    """Repetitions and warm-ups, as OSU's programs have them by default, for sizes up to `largest`
+    bytes."""
+    small = largest <= _SMALL
+    if benchmark.endswith("bandwidth"):
+        return (100, 10) if small else (20, 2)
+    if benchmark.endswith("latency"):
+        return (10000, 100) if small else (1000, 10)
+    return (1000, 100) if small else (100, 10)
 
 
 def _of_memory(request: Request) -> list[str]:

@@ -7,6 +7,9 @@
 // counted from 0), and as the call before LAST_CALL ends. As MPI_Finalize is called, each rank prints a line to
 // standard error for each of these: the bytes, and the time between divided by the number of calls. A series that is
 // too short has no line.
+//
+// With PAUSE_US=2000 each rank waits for 2 ms before the first call of a series, and keeps its core busy.
+// commlens-bench waits as long before each size, for the launcher to pass on what it has shown.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,19 +21,27 @@ static struct {
   double period_us;
 } found[most_series];
 static int series;
-static long first, last;             // of the calls that count
+static long first, last;  // of the calls that count
+static double pause_s;
 static long bytes_now = -1, number;  // of the series that runs
 static double began;
 
 __attribute__((constructor)) static void read_settings(void) {
   first = getenv("FIRST_CALL") ? atol(getenv("FIRST_CALL")) : 0;
   last = getenv("LAST_CALL") ? atol(getenv("LAST_CALL")) : 1;
+  pause_s = getenv("PAUSE_US") ? 1e-6 * atof(getenv("PAUSE_US")) : 0;
+}
+
+static void series_begins(long bytes) {
+  bytes_now = bytes, number = 0;
+  const double until = PMPI_Wtime() + pause_s;
+  while (PMPI_Wtime() < until) continue;
 }
 
 static void call_begins(int count, MPI_Datatype type) {
   int size;
   PMPI_Type_size(type, &size);
-  if (bytes_now != (long)count * size) bytes_now = (long)count * size, number = 0;
+  if (bytes_now != (long)count * size) series_begins((long)count * size);
   if (number == first) began = PMPI_Wtime();
 }
 
@@ -50,6 +61,11 @@ int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)
 int MPI_Reduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm) {
   call_begins(count, type);
   return call_ended(PMPI_Reduce(from, to, count, type, op, root, comm));
+}
+
+int MPI_Allreduce(const void *from, void *to, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
+  call_begins(count, type);
+  return call_ended(PMPI_Allreduce(from, to, count, type, op, comm));
 }
 
 int MPI_Gather(const void *from, int count, MPI_Datatype type, void *to, int to_count, MPI_Datatype to_type, int root,

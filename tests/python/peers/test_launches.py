@@ -17,7 +17,9 @@ from peer_helpers import PEERS, program
 HEAD = "# OSU MPI Allreduce Latency Test v7.4"
 SIZES = ("1", "2", "4")
 LINES = [f"{size} 0.2 0.1 0.25 100" for size in SIZES]
-PERIODS = [f"period: rank $FAKE_RANK bytes {size} us 0.4$FAKE_RANK" for size in SIZES]
+# As period.c's library says them: with a pause this one says the pause.
+_TIME = "$([ $PAUSE_US = 0 ] && echo 0.4$FAKE_RANK || echo $PAUSE_US)"
+PERIODS = [f"period: rank $FAKE_RANK bytes {size} us {_TIME}" for size in SIZES]
 
 
 def _osu(folder: Path, status: int = 0, said: Sequence[str] = PERIODS) -> str:
@@ -33,6 +35,7 @@ def _launch(file: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PATH": f"{FAKES}:{os.environ['PATH']}",
+        "OMPI_MCA_accelerator": "null",
         "COMMLENS_BENCH": str(FAKES / "commlens-bench"),
     }
     return subprocess.run(
@@ -48,6 +51,7 @@ def test_each_launch_has_a_time_of_each_program_and_size(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     (measured,) = json.loads(file.read_text(encoding="utf-8"))
     assert (measured["operation"], measured["ranks"]) == ("allreduce", 2)
+    assert measured["settings"]["OMPI_MCA_accelerator"] == "null"
     command = "mpirun -n 2 osu_allreduce -m 1:4 -i 1000 -x 100 -T mpi_float -f"
     assert measured["commands"]["first"] == measured["commands"]["second"] == command
     assert "mpirun -n 2 commlens-bench allreduce --bytes 1:4 " in measured["commands"]["commlens"]
@@ -56,6 +60,8 @@ def test_each_launch_has_a_time_of_each_program_and_size(tmp_path: Path) -> None
         assert times[build] == dict.fromkeys(SIZES, [0.25] * 3)
         periods = times[f"{build}, from call to call"]
         assert periods == dict.fromkeys(SIZES, [0.41] * 3)  # of the slowest rank
+        paused = times[f"{build}, 2 ms before each size, from call to call"]
+        assert paused == dict.fromkeys(SIZES, [2000.0] * 3)
     assert {size: len(values) for size, values in times["commlens"].items()} == dict.fromkeys(
         SIZES, 3
     )

@@ -170,10 +170,11 @@ def test_options_are_passed_on(home: Path, tmp_path: Path, words: str, options: 
     assert options in asked(tmp_path, home, *words.split())
 
 
-def test_measured_times_are_compared(home: Path) -> None:
+def test_measured_times_are_compared(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = ("all_gather", "all_reduce", "alltoall", "broadcast")
     for name in (*programs, "reduce", "reduce_scatter", "sendrecv"):
         printing(home / f"{name}_perf", "")
+    monkeypatch.syspath_prepend(PEERS)
     measure = runpy.run_path(str(PEERS / "measure.py"))
     cases = list(measure["nccl"]())
     # The first of each operation has the least sizes of one type, the last the largest of another.

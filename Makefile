@@ -1,6 +1,6 @@
 # Commands for a fresh machine:
 #   make demo     measures every benchmark on 2 ranks in host memory, draws what was measured, and writes a report
-#   make test     runs every test
+#   make test     runs the tests; CONTRIBUTING.md has those that take more packages
 #   make site     makes build/site/index.html, the documentation
 #   make archive  makes dist/commlens-VERSION-offline.tar.gz, which is installed without a network
 # Each sets the machine up (tools/setup) and builds; a second call does only what has changed since.

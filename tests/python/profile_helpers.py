@@ -40,7 +40,7 @@ _BUILT = {
     for preload in (PROFILE, REROUTE)
 }
 _FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
-_ALL_MPIS = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
+ALL_MPIS = bool(os.environ.get("COMMLENS_TEST_ALL_MPIS"))
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class Mpi:
             compiler = {".c": "mpicc", ".cpp": "mpicxx", ".f90": "mpif90"}[Path(source).suffix]
             wrapper = shutil.which(f"{compiler}{self.suffix}", path=self.tools)
             if wrapper is None:
-                _lack(f"there is no {compiler} of {self.name}")
+                lack(f"there is no {compiler} of {self.name}")
             called = subprocess.run([wrapper, "-show"], capture_output=True, text=True).stdout
             if called and shutil.which(called.split()[0]) is None:
-                _lack(f"there is no {called.split()[0]}, which {compiler} of {self.name} calls")
+                lack(f"there is no {called.split()[0]}, which {compiler} of {self.name} calls")
             words = [wrapper, "-g", str(SOURCES / source), *options, "-o", str(program)]
             subprocess.run(
                 [*words, "-J", str(self.folder)] if source.endswith("f90") else words, check=True
@@ -152,8 +152,8 @@ class Profiled:
         return [entry["ending"] for entry in self.record["placement"]]
 
 
-def _lack(reason: str) -> NoReturn:
-    if _ALL_MPIS:
+def lack(reason: str) -> NoReturn:
+    if ALL_MPIS:
         pytest.fail(reason)
     pytest.skip(reason)
 
@@ -182,12 +182,12 @@ def _install(name: str, folder: Path, shared: Path) -> Mpi:
     for."""
     family = _FAMILIES[name]
     built = read_library(PROFILE, _BUILT[PROFILE.name])
-    if not (_ALL_MPIS or built is None or built.mpi.startswith(family)):
+    if not (ALL_MPIS or built is None or built.mpi.startswith(family)):
         pytest.skip(f"the build has {built.mpi}; COMMLENS_TEST_ALL_MPIS=1 also tests {family}")
     suffixes = [suffix for suffix in ("", f".{name}") if _launcher_of(suffix) == name]
     compiler = shutil.which(f"mpicc{suffixes[0]}") if suffixes else None
     if compiler is None:
-        _lack(f"{family} is not installed")
+        lack(f"{family} is not installed")
     tools = Path(compiler).parent, suffixes[0]
     return Mpi(name, built_for(PROFILE, family, shared, compiler), folder, *tools)
 

@@ -44,7 +44,7 @@ def test_show_survives_any_record(text: str, commlens: Commlens) -> None:
 
 
 @given(text=files())
-@settings(few, max_examples=EXAMPLES // 10 or 25)
+@settings(few, max_examples=EXAMPLES // 10 or 12)
 def test_plot_survives_any_record(text: str, commlens: Commlens) -> None:
     Path("records.jsonl").write_text(text, encoding="utf-8")
     assert_clear(commlens, "plot", "records.jsonl", "--out", "picture.svg")

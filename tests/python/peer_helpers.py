@@ -20,6 +20,12 @@ PEERS = ROOT / "tools" / "peers"
 # By adaptor, the variable that names the folder of the programs.
 HOMES = {"gslib.py": "GSLIB_HOME", "nccl.py": "NCCL_TESTS_HOME", "osu.py": "OSU_HOME"}
 
+# What period.c times.
+TIMED = (
+    *("allgatherv", "allreduce", "broadcast", "gather", "gatherv", "reduce", "scatter"),
+    "scatterv",
+)
+
 
 def program(path: Path, *lines: str) -> Path:
     """A script for sh."""

@@ -62,7 +62,7 @@ def peers_osu_allreduce() -> list[Row]:
     return _osu("allreduce")
 
 
-_SMALL = 8192  # bytes, up to which OSU's programs repeat an operation 1000 times
+_SMALL = 8192  # bytes, as SMALL of tools/peers/osu.py
 _SLOWER = 1.03  # what all of an interval is above
 Pair = tuple[list[float], list[float]]  # the times of OSU's launches and of commlens's
 
@@ -151,8 +151,8 @@ def _slower_sizes(pairs: dict[int, Pair]) -> str:
 
 @table
 def peers_osu_periods() -> list[Row]:
-    """Of rooted operations up to 2 KiB, but the first two sizes of a launch: the median ratio over
-    them and the sizes, the least and the largest, and how many are slower."""
+    """Of rooted operations from 8 B to 2 KiB: the median ratio over them and the sizes, the least
+    and the largest, and how many are slower."""
     found: dict[tuple[str, ...], dict[str, list[Pair]]] = {}
     for run in json_file("h200/peers-osu-periods.json"):
         btl = run["settings"]["OMPI_MCA_btl"].removeprefix("self,")

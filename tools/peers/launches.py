@@ -8,14 +8,16 @@
 Needs COMMLENS_BENCH. A name and a folder for each build of OSU's programs (build-osu.sh). An
 operation is latency, bandwidth or a collective, with its first and last size. Each program has so
 many launches of each operation, by mpirun, spread over the groups of --cores, which measure at the
-same time. The program that begins changes from round to round.
+same time. The program that begins changes from round to round of a group.
 
-With --period, period.c's library, OSU's programs are also timed from call to call, and have as many
-launches more with 2 ms before each size, which commlens-bench has.
+With --period, the library of period.c, OSU's programs are also timed from call to call, and have as
+many launches more with 2 ms before each size, which commlens-bench has. The operation is then one
+that period.c knows.
 
 FILE has a line for each operation: the settings of Open MPI in the environment, the commands, and
-the times of the slowest rank in us: a list for each program and size, with a value per launch. It
-is written anew after each round.
+the times in us: a list for each program and size, with a value per launch. A collective's is that
+of the slowest rank, latency's a round trip, and bandwidth's that of a window of messages. FILE is
+written anew after each round.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Event, Lock
 
 import interpreter  # noqa: F401
 import osu
@@ -47,6 +49,16 @@ WITH_PAUSE = ", 2 ms before each size"
 PAUSE_US = 2000  # pause_before_case of src/harness/case_loop.cpp
 PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
 LIMIT_S = 120.0
+TIMED = (
+    "allgatherv",
+    "allreduce",
+    "broadcast",
+    "gather",
+    "gatherv",
+    "reduce",
+    "scatter",
+    "scatterv",
+)
 # The options of each operation. Reductions are of floats, as OSU's.
 OPTIONS = {
     **dict.fromkeys(("reduce-scatter", "reduce-scatterv"), "--dtype f32"),
@@ -157,6 +169,8 @@ class Operation:
 
 def operation(text: str, options: argparse.Namespace) -> Operation:
     name, first, last = text.split(":")
+    if options.period and name not in TIMED:
+        sys.exit(f"{text}: with --period write one of: {', '.join(TIMED)}")
     repeat, warmup = osu.repetitions(name, size_in(last))
     swept = f"--bytes {first}:{last} --batches 1 --repeat {repeat} --warmup {warmup}"
     words = [*swept.split(), *OPTIONS[name].split(), *ON_HOST]
@@ -182,14 +196,17 @@ def main() -> None:
     parser.add_argument("--period", metavar="LIBRARY")
     options = parser.parse_args()
     operations = [operation(text, options) for text in options.operations]
-    writing = Lock()
+    writing, stop = Lock(), Event()
 
     def group(first: int, cores: str) -> None:
-        for number in range(first, options.launches, len(options.cores)):
+        numbers = range(first, options.launches, len(options.cores))
+        for turn, number in enumerate(numbers, start=first):
             for each in operations:
                 programs = deque(each.programs())
-                programs.rotate(number)
+                programs.rotate(turn)
                 for program in programs:
+                    if stop.is_set():
+                        return
                     times = each.launch(program, cores)
                     with writing:
                         each.keep(times)
@@ -199,7 +216,10 @@ def main() -> None:
                 options.file.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
     with ThreadPoolExecutor(len(options.cores)) as pool:
-        for done in [pool.submit(group, *each) for each in enumerate(options.cores)]:
+        groups = [pool.submit(group, *each) for each in enumerate(options.cores)]
+        wait(groups, return_when=FIRST_EXCEPTION)
+        stop.set()
+        for done in groups:
             done.result()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import FAKES
-from peer_helpers import PEERS, program
+from peer_helpers import PEERS, TIMED, program
 
 HEAD = "# OSU MPI Allreduce Latency Test v7.4"
 SIZES = ("1", "2", "4")
@@ -60,11 +61,47 @@ def test_each_launch_has_a_time_of_each_program_and_size(tmp_path: Path) -> None
         assert times[build] == dict.fromkeys(SIZES, [0.25] * 3)
         periods = times[f"{build}, from call to call"]
         assert periods == dict.fromkeys(SIZES, [0.41] * 3)  # of the slowest rank
-        paused = times[f"{build}, 2 ms before each size, from call to call"]
-        assert paused == dict.fromkeys(SIZES, [2000.0] * 3)
+        paused = f"{build}, 2 ms before each size"
+        assert times[paused] == dict.fromkeys(SIZES, [0.25] * 3)
+        assert times[f"{paused}, from call to call"] == dict.fromkeys(SIZES, [2000.0] * 3)
     assert {size: len(values) for size, values in times["commlens"].items()} == dict.fromkeys(
         SIZES, 3
     )
+
+
+def test_the_pause_is_that_of_commlens_bench() -> None:
+    source = (PEERS.parents[1] / "src/harness/case_loop.cpp").read_text(encoding="utf-8")
+    (pause_ms,) = re.findall(r"pause_before_case = std::chrono::milliseconds\((\d+)\)", source)
+    tool = (PEERS / "launches.py").read_text(encoding="utf-8")
+    assert f"PAUSE_US = {pause_ms}000 " in tool and f"{pause_ms} ms before each size" in tool
+
+
+def test_without_the_library_no_call_is_timed(tmp_path: Path) -> None:
+    file = tmp_path / "launches.json"
+    build = f"--osu=first={_osu(tmp_path / 'first')}"
+    assert _launch(file, build, "--cores=0", "--launches=1", "allreduce:1:4").returncode == 0
+    (measured,) = json.loads(file.read_text(encoding="utf-8"))
+    assert measured["times_us"].keys() == {"commlens", "first"}
+
+
+def test_what_the_library_does_not_know_is_refused(tmp_path: Path) -> None:
+    build = f"--osu=first={_osu(tmp_path / 'first')}"
+    done = _launch(tmp_path / "f.json", build, "--cores=0", "--period=period.so", "alltoall:1:4")
+    assert done.returncode == 1
+    assert f"alltoall:1:4: with --period write one of: {', '.join(TIMED)}\n" in done.stderr
+
+
+def test_one_failure_ends_all_groups(tmp_path: Path) -> None:
+    folder = tmp_path / "first"
+    _osu(folder)
+    once = f"mkdir {tmp_path / 'failed'} 2>/dev/null && exit 3"
+    text = (folder / "osu_allreduce").read_text(encoding="utf-8")
+    first, rest = text.split("\n", 1)
+    (folder / "osu_allreduce").write_text(f"{first}\n{once}\n{rest}", encoding="utf-8")
+    groups = ("--cores=0", "--cores=0", "--launches=60")
+    done = _launch(tmp_path / "launches.json", f"--osu=first={folder}", *groups, "allreduce:1:4")
+    assert done.returncode == 1
+    assert done.stderr.count("round ") < 10
 
 
 def test_a_launch_that_fails_is_named(tmp_path: Path) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import runpy
 from pathlib import Path
 
 import pytest
 
 from commlens.model import load
 from conftest import FAKES, Commlens
-from peer_helpers import adaptor, printing, program, refusal, run, spawn
+from peer_helpers import PEERS, adaptor, printing, program, refusal, run, spawn
 from run_helpers import kept
 
 LATENCY = """
@@ -268,3 +269,17 @@ def test_types_that_osu_does_not_have_are_refused(home: Path) -> None:
     printing(home / "osu_fop_latency", ONE_SIDED)
     words = ("fetch-and-op-latency", "--dtype", "i64", *OPTIONS)
     assert "--dtype i64: for OSU write one of: u8, i32, f32" in refusal(2, "osu.py", *words)
+
+
+def test_cases_are_repeated_as_osu_repeats_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The defaults of OSU 7.4, for sizes up to 8 KiB and above."""
+    monkeypatch.syspath_prepend(PEERS)
+    cases = list(runpy.run_path(str(PEERS / "measure.py"))["osu"]())
+    repeated: dict[str, list[tuple[str, ...]]] = {}
+    for benchmark, *words in cases:
+        numbers = (words[words.index(name) + 1] for name in ("--repeat", "--warmup"))
+        repeated.setdefault(benchmark, []).append(tuple(numbers))
+    assert repeated["latency"] == repeated["put-latency"] == [("10000", "100"), ("1000", "10")]
+    assert repeated["bandwidth"] == repeated["put-bandwidth"] == [("100", "10"), ("20", "2")]
+    assert repeated["allreduce"] == [("1000", "100"), ("100", "10")]
+    assert repeated["compare-and-swap-latency"] == [("10000", "100")]

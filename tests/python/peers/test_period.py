@@ -7,31 +7,44 @@ from pathlib import Path
 
 import pytest
 
-from native_helpers import OK, needs_native, preloaded, start, under_mpirun
-from peer_helpers import PEERS
+from native_helpers import OK, Job, needs_native, preloaded, start, under_mpirun
+from peer_helpers import PEERS, TIMED
 
 pytestmark = needs_native
 
 LINE = re.compile(r"^period: rank (\d) bytes (\d+) us ([\d.]+)$", re.M)
-OPTIONS = (
-    "--out-of-place --memory host --transport mpi --repeat 40 --batches 1 --warmup 0 --no-ceilings"
-)
+OPTIONS = "--memory host --transport mpi --repeat 40 --batches 1 --warmup 0 --no-ceilings"
+PAUSE_US = 40_000
+SHOWN = re.compile(r" time ([\d,.]+) us")
 
 
-def _lines(folder: Path, operation: str, last: int) -> list[tuple[str, str, str]]:
+def _job(folder: Path, operation: str, **variables: int) -> Job:
     library = preloaded(folder, (PEERS / "period.c").read_text(encoding="utf-8"))
-    variables = {"LD_PRELOAD": str(library), "FIRST_CALL": "10", "LAST_CALL": str(last)}
-    job = start(under_mpirun(2, operation, "--bytes 64,3", OPTIONS), folder, variables).wait()
+    texts = {name: str(value) for name, value in variables.items()}
+    words = under_mpirun(2, operation, "--bytes 64,16", OPTIONS)
+    job = start(words, folder, {"LD_PRELOAD": str(library), **texts}).wait()
     assert job.status == OK, job
+    return job
+
+
+def _lines(job: Job) -> list[tuple[str, str, str]]:
     return LINE.findall(job.error)
 
 
-@pytest.mark.parametrize("operation", ["allgatherv", "scatter"])
+@pytest.mark.parametrize("operation", TIMED)
 def test_each_rank_has_a_line_for_each_size(tmp_path: Path, operation: str) -> None:
-    lines = _lines(tmp_path, operation, 30)
-    assert {(rank, size) for rank, size, _ in lines} == {(r, s) for r in "01" for s in ("3", "64")}
+    lines = _lines(_job(tmp_path, operation, FIRST_CALL=10, LAST_CALL=30))
+    assert {(rank, size) for rank, size, _ in lines} == {(r, s) for r in "01" for s in ("16", "64")}
     assert all(float(time) > 0 for *_, time in lines)
 
 
+def test_ranks_wait_before_the_first_call_of_a_series(tmp_path: Path) -> None:
+    job = _job(tmp_path, "scatter", FIRST_CALL=0, LAST_CALL=20, PAUSE_US=PAUSE_US)
+    lines = _lines(job)
+    assert lines and all(float(time) < PAUSE_US / 20 for *_, time in lines)
+    shown = [float(time.replace(",", "")) for time in SHOWN.findall(job.output)]
+    assert len(shown) == 2 and all(time >= PAUSE_US / 40 for time in shown)  # of 40 calls
+
+
 def test_too_few_calls_have_none(tmp_path: Path) -> None:
-    assert _lines(tmp_path, "gather", 1000) == []
+    assert _lines(_job(tmp_path, "gather", FIRST_CALL=10, LAST_CALL=1000)) == []

@@ -30,11 +30,11 @@ def measured(files: list[Path]) -> list[Record]:
 
 
 def kind_of(records: list[Record]) -> tuple[object, ...]:
-    """Its benchmarks, transports and parts."""
-    parts = (part.name for record in records for part in record.parts)
+    """Its benchmarks, transports, memories, parts and ceilings."""
     return (
-        frozenset((record.benchmark, record.transport) for record in records),
-        frozenset(parts),
+        frozenset((record.benchmark, record.transport, record.memory) for record in records),
+        frozenset(part.name for record in records for part in record.parts),
+        frozenset(ceiling.name for record in records for ceiling in record.ceilings),
     )
 
 

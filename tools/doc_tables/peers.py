@@ -62,7 +62,7 @@ def peers_osu_allreduce() -> list[Row]:
     return _osu("allreduce")
 
 
-_SMALL = 8192  # bytes, as SMALL of tools/peers/osu.py
+_SMALL = 8192  # bytes, up to which OSU's programs have more repetitions
 _SLOWER = 1.03  # what all of an interval is above
 Pair = tuple[list[float], list[float]]  # the times of OSU's launches and of commlens's
 

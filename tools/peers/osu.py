@@ -96,7 +96,7 @@ _ATOMIC = {
 }
 _ATOMIC_TYPES = {"u8": ("mpi_char", 1), "i32": ("mpi_int", 4), "f32": ("mpi_float", 4)}
 _ACTIVE = ("fence", "pscw")
-SMALL = 8192  # bytes, up to which OSU's programs have more repetitions
+_SMALL = 8192  # bytes, up to which OSU's programs have more repetitions
 _WINDOW = 64  # messages: OSU's own, and commlens's
 _OPERATIONS = {
     "latency": "round trip",
@@ -153,7 +153,7 @@ def plan(request: Request) -> Plan:
 def repetitions(benchmark: str, largest: int) -> tuple[int, int]:
     """Repetitions and warm-ups, as OSU's programs have them by default, of sizes that are all up to
     8 KiB or all above; `largest` in bytes is one of them."""
-    small = largest <= SMALL
+    small = largest <= _SMALL
     if benchmark.endswith("bandwidth"):
         return (100, 10) if small else (20, 2)
     if benchmark.endswith("latency"):

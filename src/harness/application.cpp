@@ -153,7 +153,7 @@ int run_application(int argc, char** argv) {
     return refuse(error);
   } catch (const std::exception& error) {
     fmt::print(stderr, "commlens: rank {}: {}\n", world_rank(), error.what());
-    end_job(MPI_COMM_WORLD, static_cast<int>(Exit::failed));
+    end_job(static_cast<int>(Exit::failed));
   }
 }
 

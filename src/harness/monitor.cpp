@@ -232,7 +232,7 @@ void Monitor::abort(const std::string& message, int status) {
     const std::string line = "commlens: " + message + "\n";
     say(line);
   }
-  end_job(communicator_.handle(), status);
+  end_job(status);
 }
 
 void Monitor::watch(const std::stop_token& stop) {
@@ -289,13 +289,15 @@ void Monitor::end_stalled(const std::stop_token& stop) {
         3);
 }
 
-void end_job(MPI_Comm communicator, int status) {
+void end_job(int status) {
   std::cout.flush();
   std::fflush(nullptr);
   std::this_thread::sleep_for(time_to_read_output);
   std::signal(SIGALRM, [](int) { _exit(3); });
   alarm(abort_limit_s);
-  MPI_Abort(communicator, status);
+  // MPICH tells the launcher of this one alone. Of another it sends the ranks a message, which a stopped rank does not
+  // read.
+  MPI_Abort(MPI_COMM_WORLD, status);
   _exit(status);
 }
 

@@ -49,9 +49,9 @@ class ActivityBoard {
   std::unique_ptr<Place> private_;  ///< where nothing is shared
 };
 
-/// Ends all ranks of the communicator with this status, after what this rank has written; also where MPI_Abort, called
+/// Ends all ranks of MPI_COMM_WORLD with this status, after what this rank has written; also where MPI_Abort, called
 /// while another thread is inside MPI, does not return.
-[[noreturn]] void end_job(MPI_Comm communicator, int status);
+[[noreturn]] void end_job(int status);
 
 class Monitor {
  public:

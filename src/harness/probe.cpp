@@ -174,7 +174,7 @@ int run_probe(int argc, char** argv) {
     std::cerr << "commlens: probe: " << error.what() << '\n';
     int initialized = 0;
     MPI_Initialized(&initialized);
-    if (initialized != 0) end_job(MPI_COMM_WORLD, 1);
+    if (initialized != 0) end_job(1);
     return 1;
   }
 }

@@ -176,6 +176,29 @@ def test_a_rank_that_stalls_or_is_stopped(name: str, rank: int, faults: Jobs) ->
     assert_kept(records)
 
 
+# MPICH's launcher leaves the other ranks alone when it sees that a rank has ended before it sees
+# that the rank's connection is closed.
+SLOW_LAUNCHER = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+pid_t waitpid(pid_t process, int* status, int options) {
+  if (process == -1 && (options & WNOHANG)) usleep(100000);
+  return ((pid_t(*)(pid_t, int*, int))dlsym(RTLD_NEXT, "waitpid"))(process, status, options);
+}
+"""
+
+
+@pytest.mark.skipif(not is_mpich(), reason="it is about MPICH's launcher")
+def test_a_stopped_rank_is_ended_by_a_launcher_that_is_slow(records: Path) -> None:
+    words = ("stop", "--transport mpi --timeout", PATIENCE_S, "--record", records)
+    environment = {"LD_PRELOAD": str(preloaded(records.parent, SLOW_LAUNCHER))}
+    job = start(under_mpirun(2, *words, program=FAULTS), records.parent, environment).wait(30)
+    assert job.status in statuses_of_abort(STALLED)
+    assert_kept(records)
+
+
 def test_the_variant_is_named_in_which_a_rank_stalls(faults: Jobs) -> None:
     future, _ = faults["stall the other way"]
     job = future.result()

@@ -24,8 +24,9 @@ _OF_NETWORKS = re.compile(".*Unable to find reachable pairing between local and 
 
 def is_aborted(status: int, error: str) -> bool:
     """Whether a rank has ended the job by MPI_Abort with 1: that is the launcher's status, unless
-    Open MPI 5's has died of SIGSEGV after it had said so."""
-    return status == 1 or (status in (-11, 139) and "MPI_ABORT was invoked" in error)
+    Open MPI's has died of SIGSEGV as it ended."""
+    in_launcher = "MPI_ABORT was invoked" in error or "orte_finalize" in error
+    return status == 1 or (status in (-11, 139) and in_launcher)
 
 
 @dataclass(frozen=True)

@@ -188,13 +188,23 @@ def _range_and_slower(pairs: list[Pair]) -> str:
 def peers_osu_cuda_aware() -> list[Row]:
     """Host memory through a CUDA-aware MPI: a column for each benchmark, with and without the
     accelerator component."""
-    files = {"": "h200/peers-osu-host.json", ", null": "h200/peers-osu-host-null.json"}
+    return _by_size({"": "h200/peers-osu-host.json", ", null": "h200/peers-osu-host-null.json"})
+
+
+@table
+def peers_osu_two_cores() -> list[Row]:
+    """The cases above 1.03 again, on a machine without a GPU."""
+    files = ("peers-osu-host-two-cores.json", "peers-osu-host-null-two-cores.json")
+    return _by_size(dict(zip(("", ", null"), files, strict=True)))
+
+
+def _by_size(files: dict[str, str]) -> list[Row]:
+    """A column for each operation of each file, under its name with the file's ending."""
     columns = {
         f"{name}{ending}": builds["OSU 7.4"]
         for ending, file in files.items()
         for (name, _), builds in _launches(file).items()
     }
-    sizes = dict.fromkeys(size for column in columns.values() for size in column)
     return [
         ["size", *columns],
         *(
@@ -202,7 +212,7 @@ def peers_osu_cuda_aware() -> list[Row]:
                 format_bytes(size),
                 *(_with_interval(c[size]) if size in c else NOTHING for c in columns.values()),
             ]
-            for size in sizes
+            for size in sorted({size for column in columns.values() for size in column})
         ),
     ]
 

@@ -2,8 +2,6 @@
 // rank was when it crashes. Only one rank of a node speaks.
 #pragma once
 
-#include <mpi.h>
-
 #include <atomic>
 #include <chrono>
 #include <cstdint>

@@ -296,8 +296,8 @@ void end_job(int status) {
   std::this_thread::sleep_for(time_to_read_output);
   std::signal(SIGALRM, [](int) { _exit(3); });
   alarm(abort_limit_s);
-  // MPICH tells the launcher of this one alone. Of another it sends the ranks a message, which a stopped rank does not
-  // read.
+  // For MPI_COMM_WORLD MPICH has the launcher end the ranks. For any other communicator it sends them a message, which
+  // a stopped rank does not read.
   MPI_Abort(MPI_COMM_WORLD, status);
   _exit(status);
 }

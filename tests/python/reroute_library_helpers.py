@@ -24,9 +24,10 @@ _OF_NETWORKS = re.compile(".*Unable to find reachable pairing between local and 
 
 def is_aborted(status: int, error: str) -> bool:
     """Whether a rank has ended the job by MPI_Abort with 1: that is the launcher's status, unless
-    Open MPI's has died of SIGSEGV as it ended."""
-    in_launcher = "MPI_ABORT was invoked" in error or "orte_finalize" in error
-    return status == 1 or (status in (-11, 139) and in_launcher)
+    Open MPI's has died of SIGSEGV: 5's after it has printed that, 4's as it ends, by the component
+    that no rank has."""
+    is_launcher = "MPI_ABORT was invoked" in error or "mca_ess_hnp.so" in error
+    return status == 1 or (status in (-11, 139) and is_launcher)
 
 
 @dataclass(frozen=True)

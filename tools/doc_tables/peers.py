@@ -194,8 +194,8 @@ def peers_osu_cuda_aware() -> list[Row]:
 @table
 def peers_osu_two_cores() -> list[Row]:
     """The cases above 1.03 again, on a machine without a GPU."""
-    files = ("peers-osu-host-two-cores.json", "peers-osu-host-null-two-cores.json")
-    return _by_size(dict(zip(("", ", null"), files, strict=True)))
+    files = {"": "peers-osu-host-two-cores.json", ", null": "peers-osu-host-null-two-cores.json"}
+    return _by_size(files)
 
 
 def _by_size(files: dict[str, str]) -> list[Row]:

@@ -8,7 +8,7 @@ does not postpone them.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Literal, Union
+from typing import Annotated, Literal, Union, get_args
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
@@ -25,6 +25,7 @@ _CPUS = r"^(\d{1,5}(-\d{1,5})?(,\d{1,5}(-\d{1,5})?)*)?$"
 Seconds = Annotated[float, Meta(ge=0, lt=1e15)]
 ThreadLevel = Literal["single", "funneled", "serialized", "multiple"]
 MemoryKind = Literal["host", "pinned", "device", "managed"]
+_KINDS = Meta(extra_json_schema={"propertyNames": {"enum": sorted(get_args(MemoryKind))}})
 Ending = Literal[
     "finalized",
     "in MPI_Finalize",
@@ -110,7 +111,7 @@ class Function(ProfileStruct, frozen=True):
     waiting_s: list[Seconds]
     bytes: list[Count]
     communicators: Communicators
-    memory: dict[MemoryKind, Count]
+    memory: Annotated[dict[MemoryKind, Count], _KINDS]  # msgspec < 0.23 states no keys
     sizes: list[SizeBin]
 
     @cached_property

@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "harness/ceiling.hpp"
 #include "harness/monitor.hpp"
+#include "harness/page_faults.hpp"
 #include "harness/sampled_run.hpp"
 #include "measure/result.hpp"
 #include "measure/sampling.hpp"
@@ -177,6 +178,7 @@ void Run::sample(const Measurement& measurement) {
     sampler.trace([&](double seconds) { record_.timeline = {seconds, sampled.spans(communicator())}; });
   }
   record_.calls = sampled.calls_per_operation(communicator());
+  take_page_faults(sampled);
   take(sampler.result(), measurement);
   if (sampler.passed()) take_selection(sampled);
 }
@@ -216,6 +218,12 @@ void Run::take_clock() {
   for (std::size_t i = 2; const auto limit : all_values<device::ClockLimit>()) {
     if (largest[i++] > 0) record_.gpu_clock->limits.emplace_back(name(limit));
   }
+}
+
+void Run::take_page_faults(const SampledRun& sampled) {
+  if (transport::mpi_is_simulated()) return;  // ranks are threads
+  const double per_operation = sampled.page_faults_per_operation(communicator());
+  if (per_operation >= 1) record_.page_faults = {.per_operation = per_operation, .seconds = page_fault_s()};
 }
 
 void Run::take(measure::Samples samples, const Measurement& measurement) {

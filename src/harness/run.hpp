@@ -133,6 +133,8 @@ class Run {
   void sample(const Measurement& measurement);
   void take(measure::Samples samples, const Measurement& measurement);
   void take_clock();
+  /// Collective.
+  void take_page_faults(const SampledRun& sampled);
   /// What MPI has selected for the operation, where it communicates by MPI.
   void take_selection(SampledRun& sampled);
   /// Before the samples for what is known then, and after them for the record.

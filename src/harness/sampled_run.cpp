@@ -7,7 +7,9 @@
 
 #include "base/json.hpp"
 #include "harness/monitor.hpp"
+#include "harness/page_faults.hpp"
 #include "harness/run.hpp"
+#include "measure/statistics.hpp"
 
 namespace commlens {
 
@@ -79,6 +81,7 @@ void SampledRun::prepare(std::size_t round) {
   stream_.wait();
   Run::heartbeat();
   before_ = call_counts();
+  page_faults_before_ = page_faults();
 }
 
 void SampledRun::repeat(const std::function<void()>& operate, std::size_t times) {
@@ -124,6 +127,7 @@ std::vector<measure::Span> SampledRun::spans(const transport::Communicator& comm
 }
 
 void SampledRun::sampled(std::size_t operations) {
+  page_faults_.push_back((page_faults() - page_faults_before_) / static_cast<double>(operations));
   for (std::size_t call = 0; call < calls_.size(); ++call) calls_[call] += call_counts()[call] - before_[call];
   operations_ += operations;
 }
@@ -142,6 +146,10 @@ std::map<std::string, double> SampledRun::calls_per_operation(const transport::C
     calls[name] = static_cast<double>(total) / static_cast<double>(operations_) / communicator.size();
   }
   return calls;
+}
+
+double SampledRun::page_faults_per_operation(const transport::Communicator& communicator) const {
+  return communicator.maximum(page_faults_.empty() ? 0 : measure::summarize(page_faults_).median);
 }
 
 transport::Selection SampledRun::collective(const transport::Communicator& communicator) {

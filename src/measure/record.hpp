@@ -153,6 +153,12 @@ struct GpuClock {
   std::vector<std::string> limits;  ///< what held one of them back: "power", "temperature", "setting"
 };
 
+/// The kernel gave pages to a rank while it operated.
+struct PageFaults {
+  double per_operation = 0;  ///< the median over what was timed, of the rank with most
+  double seconds = 0;        ///< that one takes at least, on rank 0 after the samples
+};
+
 /// A process outside the job that ran on its cores.
 struct OtherProgram {
   std::string name;  ///< as the kernel has it: at most 15 characters, no arguments
@@ -219,8 +225,9 @@ struct Record {
   std::vector<std::string> report;                    ///< in the application's own words; blocks part at empty lines
   std::optional<Candidate> candidate;
   std::vector<Ceiling> ceilings;
-  std::string no_ceiling;             ///< why there is none for its bytes; empty: there is, or none was asked for
-  std::optional<GpuClock> gpu_clock;  ///< where the driver says it
+  std::string no_ceiling;                 ///< why there is none for its bytes; empty: there is, or none was asked for
+  std::optional<GpuClock> gpu_clock;      ///< where the driver says it
+  std::optional<PageFaults> page_faults;  ///< where an operation has one or more
   std::optional<Interference> interference;      ///< where /proc says it
   std::map<std::string, std::string> libraries;  ///< that this case has loaded: {"blas", "OpenBLAS 0.3.21"}
   std::map<std::string, std::string> selection;  ///< of the communication libraries: {"pml", "ob1"}

@@ -229,6 +229,9 @@ void add_results(Json& json, const Result& result) {
     json["gpu_clock"] = {
         {"least_MHz", clock->least_MHz}, {"highest_MHz", clock->highest_MHz}, {"limits", clock->limits}};
   }
+  if (const auto& faults = record.page_faults) {
+    json["page_faults"] = {{"per_operation", faults->per_operation}, {"seconds", faults->seconds}};
+  }
   if (record.interference) json["interference"] = to_json(*record.interference);
   if (!record.libraries.empty()) json["libraries"] = record.libraries;
   if (!record.selection.empty()) json["selection"] = record.selection;

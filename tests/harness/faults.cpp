@@ -1,4 +1,5 @@
 // Benchmarks that go wrong on purpose, in the real harness: what a user sees then is what the tests look at.
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -78,6 +79,24 @@ void leave(Run& run, const FaultOptions& options) {
   run_until(run, options, [] { _exit(0); });
 }
 
+/// Ten page faults.
+void touch_ten_pages() {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const memory = mmap(nullptr, 10 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw Error("no memory");
+  for (std::size_t i = 0; i < 10; ++i) static_cast<volatile char*>(memory)[i * page] = 1;
+  munmap(memory, 10 * page);
+}
+
+void touch(Run& run, const FaultOptions& options) { run_until(run, options, touch_ten_pages); }
+
+void touch_at_first(Run& run, const FaultOptions& options) {
+  int operations = 0;
+  run_until(run, options, [&] {
+    if (++operations <= 3) touch_ten_pages();
+  });
+}
+
 void fail(Run& run, const FaultOptions& options) {
   run_until(run, options, [] { throw Error("MPI_Imaginary: no such thing"); });
 }
@@ -123,6 +142,9 @@ BENCHMARK("stop", "a rank is stopped", stop, FaultOptions, .metrics = {measure::
 BENCHMARK("die", "a rank is killed", die, FaultOptions, .metrics = {measure::time_us});
 BENCHMARK("crash", "a rank crashes", crash, FaultOptions, .metrics = {measure::time_us});
 BENCHMARK("leave", "a rank exits with status 0", leave, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("touch", "an operation has ten page faults on one rank", touch, FaultOptions, .metrics = {measure::time_us});
+BENCHMARK("touch-at-first", "the first three operations have ten page faults each on one rank", touch_at_first,
+          FaultOptions, .metrics = {measure::time_us});
 BENCHMARK("fail", "a call fails on one rank", fail, FaultOptions, .metrics = {measure::time_us});
 BENCHMARK("misaddress", "an MPI call fails on one rank", misaddress, FaultOptions, .metrics = {measure::time_us});
 BENCHMARK("stall-the-other-way", "a rank sleeps for an hour in one of two variants", stall_the_other_way, WayOptions,

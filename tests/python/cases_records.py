@@ -5,6 +5,7 @@ from __future__ import annotations
 from machine_cases import Cases
 from rule_records import (
     FAST,
+    FAULTS,
     LINEAR,
     SIZES,
     SLOW,
@@ -14,6 +15,7 @@ from rule_records import (
     clocked,
     directions,
     failed,
+    faulting,
     function,
     jump,
     launches,
@@ -283,6 +285,26 @@ CASES: dict[str, Cases] = {
             "its node": lambda: sweep(FAST),
             "unknown": lambda: sweep(FAST, placement=placement(gpu_numa=(-1, -1))),
             "host memory": lambda: sweep(FAST, memory="host", placement=placement(gpu_numa=(1, 1))),
+        },
+    ),
+    "page-faults": Cases(
+        {
+            "half of the time": lambda: faulting(25, 1e-6),
+            "a tenth": lambda: faulting(50, 1e-7),
+            "of the slowest size": lambda: [*faulting(1, 1e-6), *faulting(25, 1e-6, bytes=1 << 17)],
+            "a copy": lambda: faulting(25, 1e-6, transport="staged"),
+        },
+        {
+            "none": lambda: [make_record()],
+            "a little": lambda: faulting(49, 1e-7),
+            "without calls": lambda: faulting(25, 1e-6, calls={}),
+            "memory is kept": lambda: faulting(
+                25, 1e-6, environment={"MALLOC_TRIM_THRESHOLD_": "1048576"}
+            ),
+            "failed": lambda: [
+                {**record, "calls": {"MPI_Reduce": 1.0}, "page_faults": FAULTS}
+                for record in failed("failed")
+            ],
         },
     ),
     "gpu-clocks-changed": Cases(

@@ -56,6 +56,15 @@ def clocked(*clocks: float, limits: Sequence[str] = (), **changes: Any) -> Lines
     ]
 
 
+FAULTS = {"per_operation": 25.0, "seconds": 1e-6}
+
+
+def faulting(faults: float, seconds: float, **changes: Any) -> Lines:
+    """A call of 50 us with so many page faults, each of so many seconds."""
+    record = make_record(**{"median_us": 50, "calls": {"MPI_Reduce": 1.0}, **changes})
+    return [{**record, "page_faults": {"per_operation": faults, "seconds": seconds}}]
+
+
 def sweep(
     times_us: Sequence[float], sizes: Sequence[int] = SIZES, **changes: Any
 ) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from commlens.model.results import (
     GpuClock,
     Harness,
     Interference,
+    PageFaults,
     Part,
     Samples,
     Seconds,
@@ -71,6 +72,7 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
     report: tuple[str, ...] = ()
     candidate: Absent[Candidate] = None
     gpu_clock: Absent[GpuClock] = None
+    page_faults: Absent[PageFaults] = None
     interference: Absent[Interference] = None
     libraries: Mapping[str, str] = field(default_factory=nothing)
     selection: Mapping[str, str] = field(default_factory=nothing)

@@ -57,6 +57,13 @@ class GpuClock(Strict, frozen=True):
     limits: tuple[Literal["power", "temperature", "setting"], ...]
 
 
+class PageFaults(Strict, frozen=True):
+    """The kernel gave pages to a rank, and cleared them first, while it operated."""
+
+    per_operation: Positive
+    seconds: Seconds
+
+
 class OtherProgram(Strict, frozen=True):
     """A process outside the job that ran on its cores."""
 

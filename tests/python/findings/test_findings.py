@@ -13,6 +13,7 @@ from commlens.findings import Finding, findings
 from commlens.findings.finding import Cost, Evidence, finding_lines, shortened
 from commlens.model import load, read
 from commlens.render.show import findings_block
+from commlens.tuning.space import curated
 from conftest import Commlens
 from hostile import ESCAPES, files
 from record_helpers import parsed, write
@@ -22,6 +23,7 @@ from rule_records import (
     below,
     both,
     failed,
+    faulting,
     jump,
     overlap,
     placement,
@@ -103,6 +105,14 @@ MAKERS = {"below": below, "busy": busy, "jump": jump, "overlap": overlap, "threa
 def test_a_fix_can_be_done_here(make: str, how: dict[str, Any], has: str, lacks: str) -> None:
     (finding,) = findings(parsed(*map(with_samples, MAKERS[make](**how))))
     assert has in finding.fix and lacks not in finding.fix
+
+
+def test_what_page_faults_propose_is_tried_by_tune() -> None:
+    (finding,) = findings(parsed(*faulting(25, 1e-6)))
+    allocator = next(setting for setting in curated() if setting.name == "allocator")
+    variables = finding.setting.variables if finding.setting else {}
+    assert variables in [value.set for value in allocator.values]
+    assert all(f"{name}={value}" in finding.fix for name, value in variables.items())
 
 
 def parsed_finding() -> Finding:

@@ -288,3 +288,25 @@ def test_the_command_tells_of_a_wrong_result(command_faults: Jobs) -> None:
     assert len(wrong) == 1
     assert wrong[0].reason in job.table
     assert wrong[0].reason in job.message
+
+
+@pytest.mark.parametrize("on_rank", [1, 2])
+def test_page_faults_of_each_operation_are_recorded(on_rank: int, tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    job = fault(records, "touch", "--on-rank", on_rank)
+    assert job.status == OK, job.output
+    for record in records_in(records):
+        faults = record.page_faults
+        if record.size != 16:
+            assert faults is None
+            continue
+        assert faults is not None
+        assert faults.per_operation == pytest.approx(10, abs=1)
+        assert 1e-8 < faults.seconds < 1e-4
+
+
+def test_page_faults_of_some_operations_are_not(tmp_path: Path) -> None:
+    records = tmp_path / "records.jsonl"
+    job = fault(records, "touch-at-first", "--batches", 3)
+    assert job.status == OK, job.output
+    assert [record.page_faults for record in records_in(records)] == [None] * 5

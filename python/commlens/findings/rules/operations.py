@@ -245,6 +245,38 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
     return not is_noise(hidden) and hidden.ci_high < most and together > ideal * (1 + share)
 
 
+def page_faults(view: View, share: float, unless: str) -> Seen:
+    """Which cost `share` or more, where the variable `unless` is not set."""
+    for group in view.groups:
+        costly = [
+            record
+            for record in group.records
+            if _in_page_faults(record) >= share and unless not in record.start.environment
+        ]
+        for records in grouped(costly, lambda record: (record.transport, record.memory)).values():
+            worst = max(records, key=_in_page_faults)
+            if (faults := worst.page_faults) is not None:
+                place = where(group, worst.memory, worst.variant_value, [worst.size])
+                cost_s = faults.per_operation * faults.seconds
+                yield observation(
+                    Evidence(place, (worst, *(each for each in records if each is not worst))),
+                    Cost(cost_s, _in_page_faults(worst), "operation"),
+                    faults=faults.per_operation,
+                    each=faults.seconds,
+                    place=place,
+                    more=so_in(records),
+                    benchmark=worst.benchmark,
+                )
+
+
+def _in_page_faults(record: Record) -> float:
+    """The share of the time of an operation with MPI calls."""
+    faults, time_s = record.page_faults, record.together_s
+    if faults is None or not record.measured or not record.calls or not time_s:
+        return 0.0
+    return min(1.0, faults.per_operation * faults.seconds / time_s)
+
+
 def mostly_waiting(view: View, most: float, share: float) -> Seen:
     for group in view.groups:
         for record in [record for record in group.records if "critical_path_s" in record.facts]:

@@ -1,5 +1,5 @@
-// Page faults: the kernel gives this process a page, which it clears first. A library that allocates memory in each
-// call, and gives it back, has them in each call.
+// Page faults: at the first use of a page the kernel maps it, and clears it if it is new. A library that allocates
+// memory in each call, and returns it to the kernel, has them in each call.
 #pragma once
 
 namespace commlens {
@@ -7,7 +7,7 @@ namespace commlens {
 /// Of this process since it began, without those for which a disk was read.
 double page_faults();
 
-/// What one takes at least, in seconds: of several rounds over fresh memory the fastest. 0: there is no memory.
+/// What one takes in new memory, in seconds: of several rounds the fastest. 0: there is no memory.
 double page_fault_s();
 
 }  // namespace commlens

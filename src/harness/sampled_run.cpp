@@ -64,6 +64,9 @@ namespace {
 const Call filling_call{"filling the buffers"};
 const Call comparing_call{"comparing the results"};
 
+constexpr std::size_t fewest_counted = 3;  ///< rounds: of fewer the median is no better than the mean
+constexpr std::size_t most_counted = 1000;
+
 }  // namespace
 
 void RanksOf::mean(std::vector<double>& values) {
@@ -72,7 +75,9 @@ void RanksOf::mean(std::vector<double>& values) {
 
 SampledRun::SampledRun(const Measurement& measurement, device::Device& device, device::Stream& stream,
                        std::string subject)
-    : measurement_(measurement), device_(device), stream_(stream), subject_(std::move(subject)) {}
+    : measurement_(measurement), device_(device), stream_(stream), subject_(std::move(subject)) {
+  page_faults_.reserve(most_counted);  // to grow between operations would change the heap whose pages are counted
+}
 
 /// Inputs of gigabytes take their time: both this and verify() count as progress.
 void SampledRun::prepare(std::size_t round) {
@@ -127,7 +132,9 @@ std::vector<measure::Span> SampledRun::spans(const transport::Communicator& comm
 }
 
 void SampledRun::sampled(std::size_t operations) {
-  page_faults_.push_back((page_faults() - page_faults_before_) / static_cast<double>(operations));
+  if (page_faults_.size() < most_counted) {
+    page_faults_.push_back((page_faults() - page_faults_before_) / static_cast<double>(operations));
+  }
   for (std::size_t call = 0; call < calls_.size(); ++call) calls_[call] += call_counts()[call] - before_[call];
   operations_ += operations;
 }
@@ -149,7 +156,8 @@ std::map<std::string, double> SampledRun::calls_per_operation(const transport::C
 }
 
 double SampledRun::page_faults_per_operation(const transport::Communicator& communicator) const {
-  return communicator.maximum(page_faults_.empty() ? 0 : measure::summarize(page_faults_).median);
+  const bool is_enough = page_faults_.size() >= fewest_counted;
+  return communicator.maximum(is_enough ? measure::summarize(page_faults_).median : 0);
 }
 
 transport::Selection SampledRun::collective(const transport::Communicator& communicator) {

@@ -91,8 +91,8 @@ class SampledRun final : public measure::SampledOperation {
   [[nodiscard]] std::vector<measure::Span> spans(const transport::Communicator& communicator);
   /// Collective: of MPI functions in an operation, the mean over the ranks.
   [[nodiscard]] std::map<std::string, double> calls_per_operation(const transport::Communicator& communicator) const;
-  /// Collective: in an operation, of the rank with most. Memory that is first used in some of the operations, as that
-  /// of queues which grow, does not count.
+  /// Collective: in an operation, the median over the rounds, of the rank with most. 0 where there were fewer than
+  /// three: then memory that only some operations use for the first time, as that of queues which grow, would count.
   [[nodiscard]] double page_faults_per_operation(const transport::Communicator& communicator) const;
   /// Collective: the collective in which an operation waits for a rank that comes late, with its algorithm. Does the
   /// operation once or twice, on busy cores up to four times.
@@ -109,7 +109,7 @@ class SampledRun final : public measure::SampledOperation {
   CallCounts calls_{};   ///< of all that were sampled
   std::size_t operations_ = 0;
   double page_faults_before_ = 0;    ///< the last operations
-  std::vector<double> page_faults_;  ///< per operation, of each time that some were sampled
+  std::vector<double> page_faults_;  ///< per operation, of the first rounds
   std::unique_ptr<Tracer> tracer_;   ///< of the last operation in parts
 };
 

@@ -153,10 +153,10 @@ struct GpuClock {
   std::vector<std::string> limits;  ///< what held one of them back: "power", "temperature", "setting"
 };
 
-/// The kernel gave pages to a rank while it operated.
+/// Of a rank while it operated.
 struct PageFaults {
-  double per_operation = 0;  ///< the median over what was timed, of the rank with most
-  double seconds = 0;        ///< that one takes at least, on rank 0 after the samples
+  double per_operation = 0;  ///< the median over the rounds that were timed, of the rank with most
+  double seconds = 0;        ///< that one takes in new memory, on rank 0 after the samples
 };
 
 /// A process outside the job that ran on its cores.

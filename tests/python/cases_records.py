@@ -5,7 +5,6 @@ from __future__ import annotations
 from machine_cases import Cases
 from rule_records import (
     FAST,
-    FAULTS,
     LINEAR,
     SIZES,
     SLOW,
@@ -42,6 +41,7 @@ from sample_replays import make_replay_record
 BETWEEN_HALVES = [(a, b) for a in (0, 1) for b in (2, 3)]
 A_WAY = {(b, a): 1.0 for a, b in BETWEEN_HALVES}
 
+_KEEPS = "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"
 PUTS = {**function("MPI_Put", 0.1, 3000, 4096), "group": "RMA"}
 CASES: dict[str, Cases] = {
     "wrong-results": Cases(
@@ -289,22 +289,17 @@ CASES: dict[str, Cases] = {
     ),
     "page-faults": Cases(
         {
-            "half of the time": lambda: faulting(25, 1e-6),
-            "a tenth": lambda: faulting(50, 1e-7),
-            "of the slowest size": lambda: [*faulting(1, 1e-6), *faulting(25, 1e-6, bytes=1 << 17)],
-            "a copy": lambda: faulting(25, 1e-6, transport="staged"),
+            "a tenth of the time": lambda: faulting(50, 1e-7),
+            "of a larger size": lambda: [*faulting(1, 1e-6), *faulting(25, 1e-6, bytes=1 << 17)],
+            "memory is trimmed alone": lambda: faulting(25, 1e-6, *_KEEPS[:1]),
         },
         {
-            "none": lambda: [make_record()],
-            "a little": lambda: faulting(49, 1e-7),
+            "less": lambda: faulting(49, 1e-7),
+            "few": lambda: faulting(7, 1e-6),
             "without calls": lambda: faulting(25, 1e-6, calls={}),
-            "memory is kept": lambda: faulting(
-                25, 1e-6, environment={"MALLOC_TRIM_THRESHOLD_": "1048576"}
-            ),
-            "failed": lambda: [
-                {**record, "calls": {"MPI_Reduce": 1.0}, "page_faults": FAULTS}
-                for record in failed("failed")
-            ],
+            "memory is kept": lambda: faulting(25, 1e-6, *_KEEPS),
+            "shared cores": lambda: faulting(25, 1e-6, placement=placement(("0", "0"))),
+            "wrong": lambda: faulting(25, 1e-6, status="failed", reason="wrong"),
         },
     ),
     "gpu-clocks-changed": Cases(

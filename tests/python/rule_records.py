@@ -56,12 +56,10 @@ def clocked(*clocks: float, limits: Sequence[str] = (), **changes: Any) -> Lines
     ]
 
 
-FAULTS = {"per_operation": 25.0, "seconds": 1e-6}
-
-
-def faulting(faults: float, seconds: float, **changes: Any) -> Lines:
-    """A call of 50 us with so many page faults, each of so many seconds."""
-    record = make_record(**{"median_us": 50, "calls": {"MPI_Reduce": 1.0}, **changes})
+def faulting(faults: float, seconds: float, *variables: str, **changes: Any) -> Lines:
+    """A call of 50 us with so many page faults, of so many seconds each."""
+    fields = {"median_us": 50, "calls": {"MPI_Reduce": 1.0}, **changes}
+    record = make_record(environment=dict.fromkeys(variables, "1048576"), **fields)
     return [{**record, "page_faults": {"per_operation": faults, "seconds": seconds}}]
 
 

@@ -44,7 +44,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Cost:
-    """What would be won at most."""
+    """What would be won at most; of page faults, at least."""
 
     seconds: float  # per operation, of the worst record; of a profile: per rank, of the whole run
     share: float  # of the time of that operation or run, 0 to 1

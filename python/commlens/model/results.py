@@ -58,7 +58,7 @@ class GpuClock(Strict, frozen=True):
 
 
 class PageFaults(Strict, frozen=True):
-    """The kernel gave pages to a rank, and cleared them first, while it operated."""
+    """The kernel mapped pages while a rank operated: mostly new ones, which it clears."""
 
     per_operation: Positive
     seconds: Seconds

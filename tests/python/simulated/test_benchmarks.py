@@ -37,7 +37,8 @@ def test_results_are_right(benchmark: str, tmp_path: Path) -> None:
         assert [place.host for place in record.start.placement] == [
             f"node{node}" for node in range(ranks)
         ]
-        assert record.interference is None  # of this machine nothing is said
+        # Of this machine nothing is said.
+        assert record.interference is None and record.page_faults is None
 
 
 def test_results_are_the_same_each_time(tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ _POLLS = re.compile(r"MPI_(Im?probe|Test(all|any|some)?|Request_get_status)")
 _RECEIVES = re.compile(r"MPI_(I?m?recv|Recv_init|I?sendrecv(_replace)?)(_c)?", re.IGNORECASE)
 _REROUTED = {f"mpi_{name}" for name in REROUTABLE.functions}
 _FREE = "MPI_Comm_free"
+_TRIM, _MMAP = "MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_"
 _PART = "communicators"  # of an operation that times making them
 _LONGEST = 300  # characters of a message
 
@@ -245,36 +246,47 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
     return not is_noise(hidden) and hidden.ci_high < most and together > ideal * (1 + share)
 
 
-def page_faults(view: View, share: float, unless: str) -> Seen:
-    """Which cost `share` or more, where the variable `unless` is not set."""
+def page_faults(view: View, share: float, fewest: int) -> Seen:
+    """`fewest` or more, which cost `share` or more."""
     for group in view.groups:
-        costly = [
+        costly = (
             record
             for record in group.records
-            if _in_page_faults(record) >= share and unless not in record.start.environment
-        ]
+            if _in_page_faults(record, fewest) >= share
+            and not is_disturbed(record)
+            and not _keeps_memory(record)
+        )
         for records in grouped(costly, lambda record: (record.transport, record.memory)).values():
-            worst = max(records, key=_in_page_faults)
-            if (faults := worst.page_faults) is not None:
-                place = where(group, worst.memory, worst.variant_value, [worst.size])
-                cost_s = faults.per_operation * faults.seconds
-                yield observation(
-                    Evidence(place, (worst, *(each for each in records if each is not worst))),
-                    Cost(cost_s, _in_page_faults(worst), "operation"),
-                    faults=faults.per_operation,
-                    each=faults.seconds,
-                    place=place,
-                    more=so_in(records),
-                    benchmark=worst.benchmark,
-                )
+            records.sort(key=lambda record: -_in_page_faults(record, fewest))
+            worst, faults = records[0], records[0].page_faults
+            assert faults is not None
+            place = where(group, worst.memory, worst.variant_value, [worst.size])
+            seconds = faults.per_operation * faults.seconds
+            yield observation(
+                Evidence(place, tuple(records)),
+                Cost(seconds, _in_page_faults(worst, fewest), "operation"),
+                faults=faults.per_operation,
+                each=faults.seconds,
+                place=place,
+                more=so_in(records),
+                benchmark=worst.benchmark,
+            )
 
 
-def _in_page_faults(record: Record) -> float:
-    """The share of the time of an operation with MPI calls."""
+def _in_page_faults(record: Record, fewest: int) -> float:
+    """The least share of the time of an operation with MPI calls; 0 for less than `fewest`."""
     faults, time_s = record.page_faults, record.together_s
-    if faults is None or not record.measured or not record.calls or not time_s:
+    if not record.measured or not record.calls or not time_s:
+        return 0.0
+    if faults is None or faults.per_operation < fewest:
         return 0.0
     return min(1.0, faults.per_operation * faults.seconds / time_s)
+
+
+def _keeps_memory(record: Record) -> bool:
+    """One of both alone lets the C library return large blocks, or the end of its heap."""
+    names = record.start.environment
+    return _TRIM in names and any(name.startswith(_MMAP) for name in names)
 
 
 def mostly_waiting(view: View, most: float, share: float) -> Seen:

@@ -17,6 +17,8 @@ from rule_records import (
     faulting,
     function,
     jump,
+    jump_of_ceilings,
+    jump_of_page_faults,
     launches,
     noisy,
     on_device,
@@ -137,10 +139,8 @@ CASES: dict[str, Cases] = {
             "few samples": lambda: without_interval(jump()),
             "a restless machine": lambda: unsteady(jump()),
             "noise": lambda: noisy(jump()),
-            "the ceiling jumps": lambda: [
-                {**record, "ceilings": [{**make_record()["ceilings"][0], "time_us": time}]}
-                for record, time in zip(jump(), (0.1, 0.1, 0.5, 0.5, 0.5))
-            ],
+            "the ceiling jumps": jump_of_ceilings,
+            "page faults begin": jump_of_page_faults,
         },
     ),
     "below-ceiling": Cases(

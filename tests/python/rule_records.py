@@ -142,10 +142,21 @@ def noisy(records: Lines) -> Lines:
 
 
 def jump(times_us: Sequence[float] = (1.0, 1.0, 5.0, 5.1, 5.2), **changes: Any) -> Lines:
-    records = sweep(times_us, **changes)
-    for record in records:
-        record["ceilings"] = []
-    return records
+    return [{**record, "ceilings": []} for record in sweep(times_us, **changes)]
+
+
+def jump_of_ceilings() -> Lines:
+    (ceiling,) = make_record()["ceilings"]
+    times_us = (0.1, 0.1, 0.5, 0.5, 0.5)
+    return [
+        {**record, "ceilings": [{**ceiling, "time_us": time}]}
+        for record, time in zip(jump(), times_us)
+    ]
+
+
+def jump_of_page_faults() -> Lines:
+    faults = {"page_faults": {"per_operation": 2, "seconds": 1e-6}}
+    return [{**record, **(faults if index >= 2 else {})} for index, record in enumerate(jump())]
 
 
 def below(

@@ -14,10 +14,10 @@ With --period, the library of period.c, OSU's programs are also timed from call 
 many launches more with 2 ms before each size, which commlens-bench has. The operation is then one
 that period.c knows.
 
-FILE has a line for each operation: the settings of Open MPI in the environment, the commands, and
-the times in us: a list for each program and size, with a value per launch. A collective's is that
-of the slowest rank, latency's a round trip, and bandwidth's that of a window of messages. FILE is
-written anew after each round.
+FILE has a line for each operation: the settings of Open MPI and of the allocator in the
+environment, the commands, and the times in us: a list for each program and size, with a value per
+launch. A collective's is that of the slowest rank, latency's a round trip, and bandwidth's that of
+a window of messages. FILE is written anew after each round.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ WITH_PAUSE = ", 2 ms before each size"
 PAUSE_US = 2000  # pause_before_case of src/harness/case_loop.cpp
 PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
 LIMIT_S = 120.0
+SETTINGS = "OMPI_MCA_", "MALLOC_"
 TIMED = (
     "allgatherv",
     "allreduce",
@@ -157,7 +158,7 @@ class Operation:
             "settings": {
                 name: value
                 for name, value in sorted(os.environ.items())
-                if name.startswith("OMPI_MCA_")
+                if name.startswith(SETTINGS)
             },
             "commands": {
                 name: f"mpirun -n {self.ranks} {' '.join(words)}"

@@ -20,7 +20,7 @@ from commlens.findings.view import (
     transport_name,
     where,
 )
-from commlens.model import Group, Record
+from commlens.model import Group, Record, groups
 from commlens.model.profile import FINALIZED, Function, Profile, imbalance_of, mean
 from commlens.model.record import is_noise
 from commlens.model.reroute import REROUTABLE
@@ -248,29 +248,33 @@ def _is_exposed(record: Record, most: float, share: float) -> bool:
 
 def page_faults(view: View, share: float, fewest: int) -> Seen:
     """`fewest` or more, which cost `share` or more."""
-    for group in view.groups:
-        costly = (
-            record
-            for record in group.records
-            if _in_page_faults(record, fewest) >= share
-            and not is_disturbed(record)
-            and not _keeps_memory(record)
+    costly = [
+        record
+        for record in view.records
+        if record.page_faults
+        and _in_page_faults(record, fewest) >= share
+        and not is_disturbed(record)
+        and not _keeps_memory(record)
+    ]
+    for alike in grouped(costly, _alike).values():
+        alike.sort(key=lambda record: -_in_page_faults(record, fewest))
+        worst, faults = alike[0], alike[0].page_faults
+        assert faults is not None
+        place = where(groups([worst])[0], worst.memory, worst.variant_value, [worst.size])
+        seconds = faults.per_operation * faults.seconds
+        yield observation(
+            Evidence(place, tuple(alike)),
+            Cost(seconds, _in_page_faults(worst, fewest), "operation"),
+            faults=faults.per_operation,
+            each=faults.seconds,
+            place=place,
+            more=so_in(alike),
+            benchmark=worst.benchmark,
         )
-        for records in grouped(costly, lambda record: (record.transport, record.memory)).values():
-            records.sort(key=lambda record: -_in_page_faults(record, fewest))
-            worst, faults = records[0], records[0].page_faults
-            assert faults is not None
-            place = where(group, worst.memory, worst.variant_value, [worst.size])
-            seconds = faults.per_operation * faults.seconds
-            yield observation(
-                Evidence(place, tuple(records)),
-                Cost(seconds, _in_page_faults(worst, fewest), "operation"),
-                faults=faults.per_operation,
-                each=faults.seconds,
-                place=place,
-                more=so_in(records),
-                benchmark=worst.benchmark,
-            )
+
+
+def _alike(record: Record) -> tuple[str, ...]:
+    return record.benchmark, record.transport, record.memory
 
 
 def _in_page_faults(record: Record, fewest: int) -> float:

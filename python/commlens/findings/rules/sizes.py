@@ -108,7 +108,9 @@ def _is_even(sizes: Sequence[int]) -> bool:
 
 
 def _is_apart(before: Record, after: Record, jump: float) -> bool:
-    """Whether all samples are, and the ceilings are not."""
+    """Whether all samples are, and the ceilings are not; not where page faults are the cause."""
+    if after.page_faults and not before.page_faults:
+        return False
     low, high = before.statistics[TIME_METRIC], after.statistics[TIME_METRIC]
     if not differ(before, after) or low.max >= high.min:
         return False

@@ -1,4 +1,5 @@
-// Benchmarks that go wrong on purpose, in the real harness: what a user sees then is what the tests look at.
+// Benchmarks that go wrong, or have page faults, on purpose, in the real harness: what a user sees then is what the
+// tests look at.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -128,6 +128,7 @@ CASES: dict[str, Cases] = {
             "up": jump,
             "host memory": lambda: jump(memory="host"),
             "two launches": lambda: [*jump(start="one"), *jump(start="two")],
+            "short page faults": lambda: jump_of_page_faults(1e-8),
         },
         {
             "a smooth curve": lambda: jump([1 + size / 500 for size in SIZES]),
@@ -290,7 +291,6 @@ CASES: dict[str, Cases] = {
     "page-faults": Cases(
         {
             "a tenth of the time": lambda: faulting(50, 1e-7),
-            "of a larger size": lambda: [*faulting(1, 1e-6), *faulting(25, 1e-6, bytes=1 << 17)],
             "memory is trimmed alone": lambda: faulting(25, 1e-6, *_KEEPS[:1]),
         },
         {

@@ -154,8 +154,8 @@ def jump_of_ceilings() -> Lines:
     ]
 
 
-def jump_of_page_faults() -> Lines:
-    faults = {"page_faults": {"per_operation": 2, "seconds": 1e-6}}
+def jump_of_page_faults(seconds: float = 1e-6) -> Lines:
+    faults = {"page_faults": {"per_operation": 2, "seconds": seconds}}
     return [{**record, **(faults if index >= 2 else {})} for index, record in enumerate(jump())]
 
 

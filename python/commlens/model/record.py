@@ -212,6 +212,14 @@ class Record(Strict, frozen=True, tag_field="kind", tag="record", eq=False):
         return time.median * 1e-6 if time else None
 
     @property
+    def page_fault_share(self) -> float:
+        """Of the time of the whole operation, by the least that a page fault takes."""
+        faults, time_s = self.page_faults, self.together_s
+        if faults is None or not time_s:
+            return 0.0
+        return min(1.0, faults.per_operation * faults.seconds / time_s)
+
+    @property
     def hidden(self) -> Optional[Statistic]:
         """How much of the shorter streams is hidden behind the longest. None without parts."""
         return self.statistics.get(HIDDEN_METRIC)

@@ -302,7 +302,7 @@ def test_page_faults_of_each_operation_are_recorded(on_rank: int, tmp_path: Path
             continue
         assert faults is not None
         assert faults.per_operation == pytest.approx(10, abs=1)
-        assert 1e-8 < faults.seconds < 1e-4
+        assert faults.seconds > 0
 
 
 @pytest.mark.parametrize("batches", [1, 3])  # of one nobody knows how many operations had them

@@ -252,39 +252,29 @@ def page_faults(view: View, share: float, fewest: int) -> Seen:
         record
         for record in view.records
         if record.page_faults
-        and _in_page_faults(record, fewest) >= share
+        and record.page_faults.per_operation >= fewest
+        and record.page_fault_share >= share
+        and record.measured
+        and record.calls
         and not is_disturbed(record)
         and not _keeps_memory(record)
     ]
-    for alike in grouped(costly, _alike).values():
-        alike.sort(key=lambda record: -_in_page_faults(record, fewest))
+    kinds = grouped(costly, lambda record: (record.benchmark, record.transport, record.memory))
+    for alike in kinds.values():
+        alike.sort(key=lambda record: -record.page_fault_share)
         worst, faults = alike[0], alike[0].page_faults
         assert faults is not None
         place = where(groups([worst])[0], worst.memory, worst.variant_value, [worst.size])
         seconds = faults.per_operation * faults.seconds
         yield observation(
             Evidence(place, tuple(alike)),
-            Cost(seconds, _in_page_faults(worst, fewest), "operation"),
+            Cost(seconds, worst.page_fault_share, "operation"),
             faults=faults.per_operation,
             each=faults.seconds,
             place=place,
             more=so_in(alike),
             benchmark=worst.benchmark,
         )
-
-
-def _alike(record: Record) -> tuple[str, ...]:
-    return record.benchmark, record.transport, record.memory
-
-
-def _in_page_faults(record: Record, fewest: int) -> float:
-    """The least share of the time of an operation with MPI calls; 0 for less than `fewest`."""
-    faults, time_s = record.page_faults, record.together_s
-    if not record.measured or not record.calls or not time_s:
-        return 0.0
-    if faults is None or faults.per_operation < fewest:
-        return 0.0
-    return min(1.0, faults.per_operation * faults.seconds / time_s)
 
 
 def _keeps_memory(record: Record) -> bool:

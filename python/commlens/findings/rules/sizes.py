@@ -66,21 +66,27 @@ def switches() -> list[Switch]:
     return knowledge.load("libraries/protocol-switches", list[Switch])
 
 
-def jump_between_sizes(view: View, jump: float) -> Seen:
+def jump_between_sizes(view: View, jump: float, faults: float) -> Seen:
     for alternatives in view.alternatives:
         for curve in alternatives.curves.values():
-            jumps = _jumps_of_all_launches(curve, jump)
+            jumps = _jumps_of_all_launches(curve, jump, faults)
             if jumps:
                 worst = max(jumps, key=lambda pair: pair.ratio)
                 yield _jump_observation(alternatives, worst, jumps)
 
 
-def _jumps_of_all_launches(curve: Curve, jump: float) -> list[Slower]:
+def _jumps_of_all_launches(curve: Curve, jump: float, faults: float) -> list[Slower]:
+    """Of which page faults do not explain a share of `faults` of the longer time."""
     sized = [record for records in curve.values() for record in records if record.size is not None]
     sized.sort(key=lambda record: record.size or 0)
     by_start = grouped(sized, lambda record: record.start.start)
     launches = [launch for launch in by_start.values() if len(launch) > 3]
-    jumps = (pair for launch in launches for pair in _jumps(launch, jump))
+    jumps = (
+        pair
+        for launch in launches
+        for pair in _jumps(launch, jump)
+        if pair.record.page_fault_share - pair.other.page_fault_share < faults
+    )
     by_place = grouped(jumps, lambda pair: (pair.other.size, pair.record.size))
     shown = [pairs for pairs in by_place.values() if len(pairs) == len(launches)]
     return [min(pairs, key=lambda pair: pair.ratio) for pairs in shown]
@@ -108,9 +114,7 @@ def _is_even(sizes: Sequence[int]) -> bool:
 
 
 def _is_apart(before: Record, after: Record, jump: float) -> bool:
-    """Whether all samples are, and the ceilings are not; not where page faults are the cause."""
-    if after.page_faults and not before.page_faults:
-        return False
+    """Whether all samples are, and the ceilings are not."""
     low, high = before.statistics[TIME_METRIC], after.statistics[TIME_METRIC]
     if not differ(before, after) or low.max >= high.min:
         return False

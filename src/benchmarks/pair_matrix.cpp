@@ -39,9 +39,8 @@ std::uint64_t agree_on(std::uint64_t count, Run& run, const Pair& pair) {
 Shown time_pair(Run& run, const Pair& pair, const Measurement& measurement, std::size_t round) {
   const auto time = [&](std::uint64_t operations) {
     const Stopwatch stopwatch;
-    for (std::uint64_t i = 0; i < operations; ++i) measurement.operate();
+    measurement.operate(operations);
     run.stream().wait();
-    Run::heartbeat();
     return stopwatch.seconds() / static_cast<double>(operations);
   };
   measurement.reset(round);

@@ -103,8 +103,9 @@ class Stream {
     wait();
     return true;
   }
-  /// Whether nothing was added since the last wait, so that there is nothing to wait for.
-  [[nodiscard]] virtual bool idle() const = 0;
+  /// Whether nothing was added since the last wait, so that there is nothing to wait for. Asked before each call of
+  /// MPI, so it is not virtual.
+  [[nodiscard]] bool idle() const { return !busy_; }
   /// From any memory to any memory of this device, or of a GPU that it can reach. The ranges must not overlap.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   /// Sets every byte to `value`.
@@ -123,6 +124,9 @@ class Stream {
   /// The GPU's stream (cudaStream_t or hipStream_t), for callers that are about to add work to it: the stream counts as
   /// busy afterwards. nullptr for a stream of the host.
   virtual void* native() = 0;
+
+ protected:
+  bool busy_ = false;
 };
 
 class Blas;

@@ -105,7 +105,7 @@ std::vector<double> Ceilings::peak_rates(const std::vector<Way>& ways, double ro
       rates.push_back(ways[i].work * static_cast<double>(counts[i]) / seconds);
       spent += seconds;
     }
-    Run::heartbeat();
+    heartbeat();
     return rates;
   };
   return measure::peak_rates(round, [&] { return spent; }, limits);
@@ -275,7 +275,7 @@ measure::Ceiling Ceilings::measure(const CallCeiling& ceiling, device::Stream& s
       stream.wait();
       samples.push_back(communicator_.sum_of_reals(stopwatch.seconds()) / communicator_.size());
       spent += samples.back();
-      Run::heartbeat();
+      heartbeat();
     }
     samples.erase(samples.begin());  // the first warms up
     seconds += measure::summarize(samples).median;

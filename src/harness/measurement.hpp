@@ -14,6 +14,7 @@
 #include "measure/metric.hpp"
 #include "measure/record.hpp"
 #include "measure/sampling.hpp"
+#include "transport/activity.hpp"
 
 namespace commlens {
 
@@ -56,12 +57,33 @@ struct CallCeiling {
 
 using CeilingRequest = std::variant<CopyCeiling, MemoryCeiling, GemmCeiling, CallCeiling>;
 
+/// What is timed: called so many times in a row. The loop is here, with the function in it, and not where it is measured:
+/// small messages notice each call through a pointer (docs/measuring.md).
+class Operate {
+ public:
+  Operate() = default;
+  template <std::invocable Function>
+  Operate(Function function)  // NOLINT(google-explicit-constructor)
+      : loop_([function = std::move(function)](std::size_t times) {
+          for (; times > 0; --times) {
+            function();
+            heartbeat();
+          }
+        }) {}
+
+  explicit operator bool() const { return static_cast<bool>(loop_); }
+  void operator()(std::size_t times) const { loop_(times); }
+
+ private:
+  std::function<void(std::size_t times)> loop_;
+};
+
 /// A piece of an operation: either one that overlaps with others, timed alone, interleaved with the whole; or, without
 /// operate(), timed within the operation, by the steps that Measurement::trace gives to its observer.
 struct Part {
   std::string name;
   std::string stream;  ///< parts of one stream cannot overlap with each other
-  std::function<void()> operate = nullptr;
+  Operate operate = {};
 };
 
 /// Compares the outputs with what `operations` calls of operate() since reset(round) must give. A function of the round
@@ -88,9 +110,9 @@ struct Measurement {
   std::string operation;  ///< what operate() does once: "round trip"
   /// Untimed: fills the inputs and poisons the outputs, differently for each `round`. May only queue it on the stream.
   std::function<void(std::size_t round)> reset;
-  std::function<void()> operate;  ///< timed
-  Verify verify;                  ///< untimed
-  bool exact = true;              ///< verify() compares to the last bit; otherwise to rounding
+  Operate operate;    ///< timed
+  Verify verify;      ///< untimed
+  bool exact = true;  ///< verify() compares to the last bit; otherwise to rounding
   /// After so many operations reset() is due, with the clock stopped.
   std::size_t operations_per_reset = static_cast<std::size_t>(-1);
   measure::Repetition repetition{.repeat = 100, .warmup = 10, .batches = 10};  ///< unless the user asks for another

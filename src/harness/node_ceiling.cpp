@@ -114,7 +114,7 @@ std::optional<double> Ceilings::seconds_of_stream(TcpStream& stream, bool copies
         seconds = std::max(transferred.get(), copying);
       }
     }));
-    Run::heartbeat();
+    heartbeat();
     return communicator_.maximum(seconds);
   };
 

@@ -90,11 +90,6 @@ void Run::barrier() {
   transport::mpi_calls::barrier(communicator());
 }
 
-void Run::heartbeat() {
-  auto& operations = activity().operations;  // only this rank writes it: no locked instruction is needed
-  operations.store(operations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
 measure::Repetition Run::repetition(const measure::Repetition& defaults) const {
   const Settings& settings = resources_.settings;
   measure::Repetition chosen = defaults;
@@ -142,7 +137,7 @@ void Run::measured(const std::string& operation, double seconds, const measure::
 void Run::require_declared(const Measurement& measurement) const {
   auto metrics = measurement.metrics;
   const bool overlaps = std::any_of(measurement.parts.begin(), measurement.parts.end(),
-                                    [](const Part& part) { return part.operate != nullptr; });
+                                    [](const Part& part) { return bool{part.operate}; });
   if (overlaps) metrics.insert(metrics.end(), {measure::hidden_communication(), measure::overlap_efficiency()});
   for (const measure::CaseMetric& metric : metrics) {
     const auto& declared = resources_.metrics;
@@ -163,7 +158,7 @@ void Run::sample(const Measurement& measurement) {
   sampling.repetition.warmup = std::max(sampling.repetition.warmup, measurement.least_warmup);
   if (settings.parts) {
     for (const Part& part : measurement.parts) {
-      sampling.parts.push_back({.name = part.name, .stream = part.stream, .within = part.operate == nullptr});
+      sampling.parts.push_back({.name = part.name, .stream = part.stream, .within = !part.operate});
     }
   }
   record_.repetition = sampling.repetition;

@@ -102,8 +102,6 @@ class Run {
   [[nodiscard]] double mpi_init_s() const { return resources_.mpi_init_s; }
   /// Waits for the run's stream, and then for the other ranks.
   void barrier();
-  /// Tells the watchdog, in the middle of a long operation, that there is progress.
-  static void heartbeat();
   /// `defaults`, with what the user has set in their place.
   [[nodiscard]] measure::Repetition repetition(const measure::Repetition& defaults) const;
 

@@ -84,16 +84,13 @@ void SampledRun::prepare(std::size_t round) {
   const InCall call(filling_call);
   if (measurement_.reset) measurement_.reset(round);
   stream_.wait();
-  Run::heartbeat();
+  heartbeat();
   before_ = call_counts();
   page_faults_before_ = page_faults();
 }
 
-void SampledRun::repeat(const std::function<void()>& operate, std::size_t times) {
-  for (std::size_t i = 0; i < times; ++i) {
-    operate();
-    Run::heartbeat();
-  }
+void SampledRun::repeat(const Operate& operate, std::size_t times) {
+  operate(times);
   stream_.wait();
 }
 
@@ -104,7 +101,7 @@ void SampledRun::operate_part(std::size_t part, std::size_t operations) {
 measure::Verdict SampledRun::verify(std::size_t round, std::size_t operations) {
   const InCall call(comparing_call);
   const measure::Verdict verdict = measurement_.verify(round, operations);
-  Run::heartbeat();
+  heartbeat();
   return verdict;
 }
 

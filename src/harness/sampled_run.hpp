@@ -99,7 +99,7 @@ class SampledRun final : public measure::SampledOperation {
   [[nodiscard]] transport::Selection collective(const transport::Communicator& communicator);
 
  private:
-  void repeat(const std::function<void()>& operate, std::size_t times);
+  void repeat(const Operate& operate, std::size_t times);
 
   const Measurement& measurement_;
   device::Device& device_;

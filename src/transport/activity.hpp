@@ -1,7 +1,6 @@
 // The status of this process, for a watchdog and for signal handlers.
 //
-// The only process-wide mutable state in commlens, because signal handlers can access nothing else. It costs two stores
-// per operation: one for the watchdog, and one that counts calls.
+// The only process-wide mutable state in commlens, because signal handlers can access nothing else.
 #pragma once
 
 #include <array>
@@ -54,6 +53,13 @@ inline std::atomic<Activity*> activity{&before_sharing};
 inline Activity& activity() { return *detail::activity.load(std::memory_order_relaxed); }
 /// `shared` must outlive the process's last operation.
 inline void set_activity(Activity& shared) { detail::activity.store(&shared, std::memory_order_release); }
+
+/// Tells the watchdog that there is progress: after an operation, and in the middle of a long one. Only the thread that
+/// communicates writes it, so that no locked instruction is needed.
+inline void heartbeat() {
+  auto& operations = activity().operations;
+  operations.store(operations.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
 
 /// How many times this process has made each call. Only the thread that communicates writes it.
 using CallCounts = std::array<std::uint64_t, Call::most>;

@@ -261,7 +261,7 @@ MpiCollective::MpiCollective(const Communicator& communicator, const Collective&
     const std::vector<Piece> block{{.offset = 0, .bytes = collective.shape.count}};
     block_ = std::make_unique<Layout>(block, name_of_call(collective), type_);
   }
-  if (mode == CallMode::persistent) act(Action::prepare);
+  prepare();
 }
 
 MpiCollective::~MpiCollective() {
@@ -271,9 +271,11 @@ MpiCollective::~MpiCollective() {
 
 void MpiCollective::start() {
   const InCall in_call(calls[static_cast<std::size_t>(collective_.operation)]);
-  if (mode_ == CallMode::blocking) return act(Action::call);
-  if (mode_ == CallMode::nonblocking) return act(Action::begin);
-  CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
+  if (mode_ == CallMode::persistent) {
+    return CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
+  }
+  MPI_Request* request = requests_.data();
+  for (const Issue& issue : issues_) check_mpi(issue.call(request++), issue.name);
 }
 
 void MpiCollective::finish() {
@@ -282,26 +284,29 @@ void MpiCollective::finish() {
   CALL_MPI(MPI_Waitall, static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
 }
 
-void MpiCollective::act(Action action) {
-  if (action != Action::call) requests_.clear();
+void MpiCollective::prepare() {
   if (is_of_whole_arrays(collective_.operation)) {
     mpi_calls::in_pieces(collective_.shape.count, mpi_calls::longest_message / size_of(collective_.type),
-                         [&](std::size_t first, int count) { act_on_arrays(action, first, count); });
+                         [&](std::size_t first, int count) { prepare_arrays(first, count); });
   } else if (int_counts_) {
-    act_on_counts(action, *int_counts_);
+    prepare_counts(*int_counts_);
   } else if (block_) {
-    act_on_blocks(action);
+    prepare_blocks();
   }
 #if COMMLENS_MPI_HAS_LARGE_COUNTS
-  if (large_counts_) act_on_counts(action, *large_counts_);
+  if (large_counts_) prepare_counts(*large_counts_);
 #endif
 }
 
 template <class Call, class Begin, class Prepare>
-void MpiCollective::issue(Action action, const char* name, Call call, Begin begin, Prepare prepare) {
-  if (action == Action::call) return check_mpi(call(), name);
+void MpiCollective::add(const char* name, Call call, Begin begin, Prepare prepare) {
   MPI_Request& request = requests_.emplace_back(MPI_REQUEST_NULL);
-  check_mpi(action == Action::begin ? begin(&request) : prepare(&request), name);
+  if (mode_ == CallMode::persistent) return check_mpi(prepare(&request), name);
+  if (mode_ == CallMode::nonblocking) {
+    issues_.push_back({name, begin});
+  } else {
+    issues_.push_back({name, [call](MPI_Request* /*request*/) { return call(); }});
+  }
 }
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): three functions of MPI with the same arguments, which end with `Suffix`
@@ -310,17 +315,17 @@ void MpiCollective::issue(Action action, const char* name, Call call, Begin begi
 #else
 #define COMMLENS_PREPARE(Name, Suffix, ...) ((void)request, MPI_ERR_OTHER)
 #endif
-#define COMMLENS_ISSUE_AS(Name, name, Suffix, ...)                                     \
-  issue(                                                                               \
-      action, "MPI_" #Name #Suffix, [&] { return MPI_##Name##Suffix(__VA_ARGS__); },   \
-      [&](MPI_Request* request) { return MPI_I##name##Suffix(__VA_ARGS__, request); }, \
-      [&](MPI_Request* request) { return COMMLENS_PREPARE(Name, Suffix, __VA_ARGS__); })
-#define COMMLENS_ISSUE(Name, name, ...) COMMLENS_ISSUE_AS(Name, name, , __VA_ARGS__)
-#define COMMLENS_ISSUE_COUNTED(Name, name, ...)        \
+#define COMMLENS_ADD_AS(Name, name, Suffix, ...)                                       \
+  add(                                                                                 \
+      "MPI_" #Name #Suffix, [=] { return MPI_##Name##Suffix(__VA_ARGS__); },           \
+      [=](MPI_Request* request) { return MPI_I##name##Suffix(__VA_ARGS__, request); }, \
+      [=](MPI_Request* request) { return COMMLENS_PREPARE(Name, Suffix, __VA_ARGS__); })
+#define COMMLENS_ADD(Name, name, ...) COMMLENS_ADD_AS(Name, name, , __VA_ARGS__)
+#define COMMLENS_ADD_COUNTED(Name, name, ...)          \
   if constexpr (std::is_same_v<Counts, LargeCounts>) { \
-    COMMLENS_ISSUE_AS(Name, name, _c, __VA_ARGS__);    \
+    COMMLENS_ADD_AS(Name, name, _c, __VA_ARGS__);      \
   } else {                                             \
-    COMMLENS_ISSUE(Name, name, __VA_ARGS__);           \
+    COMMLENS_ADD(Name, name, __VA_ARGS__);             \
   }                                                    \
   return
 // NOLINTEND(cppcoreguidelines-macro-usage)
@@ -341,55 +346,56 @@ void* MpiCollective::target(std::size_t offset) const {
   return static_cast<std::byte*>(collective_.output) + offset;
 }
 
-void MpiCollective::act_on_arrays(Action action, std::size_t first, int count) {
+void MpiCollective::prepare_arrays(std::size_t first, int count) {
   const void* source = this->source(first * size_of(collective_.type));
   void* target = this->target(first * size_of(collective_.type));
   MPI_Comm communicator = this->communicator();
-  MPI_Op reduction = reduction_ ? reduction_->handle() : MPI_OP_NULL;
+  MPI_Datatype type = type_;
+  MPI_Op reduction = this->reduction();
   const int root = collective_.shape.root;
   switch (collective_.operation) {
     case Operation::broadcast:
-      return COMMLENS_ISSUE(Bcast, bcast, target, count, type_, root, communicator);
+      return COMMLENS_ADD(Bcast, bcast, target, count, type, root, communicator);
     case Operation::reduce:
-      return COMMLENS_ISSUE(Reduce, reduce, source, target, count, type_, reduction, root, communicator);
+      return COMMLENS_ADD(Reduce, reduce, source, target, count, type, reduction, root, communicator);
     case Operation::allreduce:
-      return COMMLENS_ISSUE(Allreduce, allreduce, source, target, count, type_, reduction, communicator);
+      return COMMLENS_ADD(Allreduce, allreduce, source, target, count, type, reduction, communicator);
     case Operation::scan:
-      return COMMLENS_ISSUE(Scan, scan, source, target, count, type_, reduction, communicator);
+      return COMMLENS_ADD(Scan, scan, source, target, count, type, reduction, communicator);
     case Operation::exclusive_scan:
-      return COMMLENS_ISSUE(Exscan, exscan, source, target, count, type_, reduction, communicator);
+      return COMMLENS_ADD(Exscan, exscan, source, target, count, type, reduction, communicator);
     default:
       return;
   }
 }
 
-void MpiCollective::act_on_blocks(Action action) {
+void MpiCollective::prepare_blocks() {
   const void* source = this->source();
   void* target = this->target();
   MPI_Comm communicator = this->communicator();
   const int root = collective_.shape.root;
   const int count = *block_->counts();
   MPI_Datatype type = block_->type();
+  MPI_Op reduction = this->reduction();
   switch (collective_.operation) {
     case Operation::reduce_scatter:
-      return COMMLENS_ISSUE(Reduce_scatter_block, reduce_scatter_block, source, target, count, type,
-                            reduction_->handle(), communicator);
+      return COMMLENS_ADD(Reduce_scatter_block, reduce_scatter_block, source, target, count, type, reduction,
+                          communicator);
     case Operation::allgather:
-      return COMMLENS_ISSUE(Allgather, allgather, source, count, type, target, count, type, communicator);
+      return COMMLENS_ADD(Allgather, allgather, source, count, type, target, count, type, communicator);
     case Operation::gather:
-      return COMMLENS_ISSUE(Gather, gather, source, count, type, target, count, type, root, communicator);
+      return COMMLENS_ADD(Gather, gather, source, count, type, target, count, type, root, communicator);
     case Operation::scatter:
-      return COMMLENS_ISSUE(Scatter, scatter, source, count, type, target, count, type, root, communicator);
+      return COMMLENS_ADD(Scatter, scatter, source, count, type, target, count, type, root, communicator);
     case Operation::alltoall:
-      return COMMLENS_ISSUE(Alltoall, alltoall, source, count, type, target, count, type, communicator);
+      return COMMLENS_ADD(Alltoall, alltoall, source, count, type, target, count, type, communicator);
     case Operation::neighbor_allgather:
-      return COMMLENS_ISSUE(Neighbor_allgather, neighbor_allgather, source, count, type, target, count, type,
-                            communicator);
+      return COMMLENS_ADD(Neighbor_allgather, neighbor_allgather, source, count, type, target, count, type,
+                          communicator);
     case Operation::neighbor_alltoall:
-      return COMMLENS_ISSUE(Neighbor_alltoall, neighbor_alltoall, source, count, type, target, count, type,
-                            communicator);
+      return COMMLENS_ADD(Neighbor_alltoall, neighbor_alltoall, source, count, type, target, count, type, communicator);
     case Operation::barrier:
-      return COMMLENS_ISSUE(Barrier, barrier, communicator);
+      return COMMLENS_ADD(Barrier, barrier, communicator);
     default:
       return;
   }
@@ -397,46 +403,47 @@ void MpiCollective::act_on_blocks(Action action) {
 
 // NOLINTBEGIN(readability-function-cognitive-complexity): each case has a call for either kind of counts
 template <class Counts>
-void MpiCollective::act_on_counts(Action action, const Counts& counts) {
+void MpiCollective::prepare_counts(const Counts& counts) {
   const void* source = this->source();
   void* target = this->target();
   MPI_Comm communicator = this->communicator();
   const int root = collective_.shape.root;
-  const auto& out = counts.sends;
-  const auto& in = counts.receives;
+  MPI_Datatype type = type_;
+  MPI_Op reduction = this->reduction();
+  const auto* out = &counts.sends;
+  const auto* in = &counts.receives;
+  const auto* all = &counts;
   switch (collective_.operation) {
     case Operation::reduce_scatter:
-      COMMLENS_ISSUE_COUNTED(Reduce_scatter_block, reduce_scatter_block, source, target, *in.counts(), type_,
-                             reduction_->handle(), communicator);
+      COMMLENS_ADD_COUNTED(Reduce_scatter_block, reduce_scatter_block, source, target, *in->counts(), type, reduction,
+                           communicator);
     case Operation::reduce_scatterv:
-      COMMLENS_ISSUE_COUNTED(Reduce_scatter, reduce_scatter, source, target, in.counts(), type_, reduction_->handle(),
-                             communicator);
+      COMMLENS_ADD_COUNTED(Reduce_scatter, reduce_scatter, source, target, in->counts(), type, reduction, communicator);
     case Operation::allgatherv:
-      COMMLENS_ISSUE_COUNTED(Allgatherv, allgatherv, source, *out.counts(), out.type(), target, in.counts(),
-                             in.displacements(), in.type(), communicator);
+      COMMLENS_ADD_COUNTED(Allgatherv, allgatherv, source, *out->counts(), out->type(), target, in->counts(),
+                           in->displacements(), in->type(), communicator);
     case Operation::gatherv:
-      COMMLENS_ISSUE_COUNTED(Gatherv, gatherv, source, *out.counts(), out.type(), target, in.counts(),
-                             in.displacements(), in.type(), root, communicator);
+      COMMLENS_ADD_COUNTED(Gatherv, gatherv, source, *out->counts(), out->type(), target, in->counts(),
+                           in->displacements(), in->type(), root, communicator);
     case Operation::scatterv:
-      COMMLENS_ISSUE_COUNTED(Scatterv, scatterv, source, out.counts(), out.displacements(), out.type(), target,
-                             *in.counts(), in.type(), root, communicator);
+      COMMLENS_ADD_COUNTED(Scatterv, scatterv, source, out->counts(), out->displacements(), out->type(), target,
+                           *in->counts(), in->type(), root, communicator);
     case Operation::alltoallv:
-      COMMLENS_ISSUE_COUNTED(Alltoallv, alltoallv, source, out.counts(), out.displacements(), out.type(), target,
-                             in.counts(), in.displacements(), in.type(), communicator);
+      COMMLENS_ADD_COUNTED(Alltoallv, alltoallv, source, out->counts(), out->displacements(), out->type(), target,
+                           in->counts(), in->displacements(), in->type(), communicator);
     case Operation::alltoallw:
-      COMMLENS_ISSUE_COUNTED(Alltoallw, alltoallw, source, out.counts(), counts.send_offsets.data(),
-                             counts.types.data(), target, in.counts(), counts.receive_offsets.data(),
-                             counts.types.data(), communicator);
+      COMMLENS_ADD_COUNTED(Alltoallw, alltoallw, source, out->counts(), all->send_offsets.data(), all->types.data(),
+                           target, in->counts(), all->receive_offsets.data(), all->types.data(), communicator);
     case Operation::neighbor_allgatherv:
-      COMMLENS_ISSUE_COUNTED(Neighbor_allgatherv, neighbor_allgatherv, source, *out.counts(), out.type(), target,
-                             in.counts(), in.displacements(), in.type(), communicator);
+      COMMLENS_ADD_COUNTED(Neighbor_allgatherv, neighbor_allgatherv, source, *out->counts(), out->type(), target,
+                           in->counts(), in->displacements(), in->type(), communicator);
     case Operation::neighbor_alltoallv:
-      COMMLENS_ISSUE_COUNTED(Neighbor_alltoallv, neighbor_alltoallv, source, out.counts(), out.displacements(),
-                             out.type(), target, in.counts(), in.displacements(), in.type(), communicator);
+      COMMLENS_ADD_COUNTED(Neighbor_alltoallv, neighbor_alltoallv, source, out->counts(), out->displacements(),
+                           out->type(), target, in->counts(), in->displacements(), in->type(), communicator);
     case Operation::neighbor_alltoallw:
-      COMMLENS_ISSUE_COUNTED(Neighbor_alltoallw, neighbor_alltoallw, source, out.counts(),
-                             counts.neighbor_send_offsets.data(), counts.types.data(), target, in.counts(),
-                             counts.neighbor_receive_offsets.data(), counts.types.data(), communicator);
+      COMMLENS_ADD_COUNTED(Neighbor_alltoallw, neighbor_alltoallw, source, out->counts(),
+                           all->neighbor_send_offsets.data(), all->types.data(), target, in->counts(),
+                           all->neighbor_receive_offsets.data(), all->types.data(), communicator);
     default:
       return;
   }

@@ -44,7 +44,11 @@ class MpiCollective {
   void finish();
 
  private:
-  enum class Action { call, begin, prepare };
+  /// A call with its arguments. They are put together once: what is timed is the call.
+  struct Issue {
+    const char* name;
+    std::function<int(MPI_Request* request)> call;
+  };
   template <class Count, class Displacement>
   struct CountsOf;
   using IntCounts = CountsOf<int, int>;
@@ -52,15 +56,16 @@ class MpiCollective {
 
   [[nodiscard]] const void* source(std::size_t offset = 0) const;
   [[nodiscard]] void* target(std::size_t offset = 0) const;
-  void act(Action action);
+  void prepare();
   /// Elements `first` to `first` + `count` of an operation on whole arrays.
-  void act_on_arrays(Action action, std::size_t first, int count);
-  void act_on_blocks(Action action);
+  void prepare_arrays(std::size_t first, int count);
+  void prepare_blocks();
   template <class Counts>
-  void act_on_counts(Action action, const Counts& counts);
+  void prepare_counts(const Counts& counts);
   template <class Call, class Begin, class Prepare>
-  void issue(Action action, const char* name, Call call, Begin begin, Prepare prepare);
+  void add(const char* name, Call call, Begin begin, Prepare prepare);
 
+  [[nodiscard]] MPI_Op reduction() const { return reduction_ ? reduction_->handle() : MPI_OP_NULL; }
   [[nodiscard]] MPI_Comm communicator() const { return grid_ ? grid_->handle() : communicator_.handle(); }
 
   const Communicator& communicator_;
@@ -73,6 +78,7 @@ class MpiCollective {
   std::unique_ptr<Layout> block_;  ///< alike for all ranks
   std::unique_ptr<IntCounts> int_counts_;
   std::unique_ptr<LargeCounts> large_counts_;
+  std::vector<Issue> issues_;  ///< of start(), unless requests are persistent
   std::vector<MPI_Request> requests_;
 };
 

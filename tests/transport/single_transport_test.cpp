@@ -27,7 +27,6 @@ std::uint64_t messages_sent() {
 class CountingStream final : public device::Stream {
  public:
   void wait() override {}
-  [[nodiscard]] bool idle() const override { return true; }
   void copy(void* to, const void* from, std::size_t bytes) override {
     ++copies;
     sent_at_copies.push_back(messages_sent() - sent_before);

@@ -23,16 +23,16 @@ Problem::Problem(Run& run, const Options& options)
     : SolveProblem(run), options_(options), mesh_(options.mesh.of_case(run.ranks()).mesh(run.rank(), run.ranks())) {
   report_mesh(mesh_);
   number_unknowns();
-  Run::heartbeat();
+  heartbeat();
   allocate(space_.length);
   energy_ = run.buffer(sizeof(double));
   poisson_ = sem::make_poisson<double>(mesh_, numbering_, options.geometry, options.storage, run.context());
-  Run::heartbeat();
+  heartbeat();
   choose_exchange();
   const auto assemble = [this](double* vector, device::Stream& stream) { gather_scatter_->apply(vector, stream); };
   check_multiplicities(assemble);
   weigh();
-  Run::heartbeat();
+  heartbeat();
   write_right_hand_side(options.rhs, space_, assemble);
   make_solver();
 }

@@ -153,12 +153,12 @@ Problem::Problem(Run& run, const Options& options)
   const auto assemble = [this](double* vector, device::Stream& stream) { operator_->add_over_ranks(vector, stream); };
   check_multiplicities(assemble);
   write_right_hand_side(options.rhs, {.length = space_.length(), .counted = space_.numbering().owned}, assemble);
-  Run::heartbeat();
+  heartbeat();
   auto preconditioner = options.multigrid();
   // hypre would wait for ever for rows that a wrong exchange has made up. The solve fails anyway.
   if (!run.communicator().first(set_up_error()).empty()) preconditioner.coarse = solvers::Coarse::cg;
   multigrid_ = std::make_unique<solvers::Multigrid>(space_, preconditioner, run.context(), observation_);
-  Run::heartbeat();
+  heartbeat();
   auto limits = options.fgmres();
   limits.graphs = options.launches_graphs(run, operator_->enqueues() && multigrid_->enqueues());
   use_graphs(limits.graphs);

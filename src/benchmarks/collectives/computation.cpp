@@ -32,7 +32,7 @@ double seconds_of(Run& run, const std::function<void()>& operate) {
     operate();
     run.stream().wait();
     seconds.push_back(stopwatch.seconds());
-    Run::heartbeat();
+    heartbeat();
   }
   run.communicator().maximum(seconds);
   std::nth_element(seconds.begin(), seconds.begin() + samples / 2, seconds.end());

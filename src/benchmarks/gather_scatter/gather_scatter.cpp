@@ -73,10 +73,10 @@ std::unique_ptr<SetUp> make_set_up(Run& run, const GatherScatterOptions& options
   } else {
     nodes = random_ids(options.nodes, options.multiplicity, run.rank(), run.ranks());
   }
-  Run::heartbeat();
+  heartbeat();
   const Stopwatch stopwatch;
   set_up->sharing = gather_scatter::discover(nodes.ids, run.communicator());
-  Run::heartbeat();
+  heartbeat();
   set_up->on_host = gather_scatter::choose_on_host(set_up->sharing, run.context());
   set_up->seconds = stopwatch.seconds();
   set_up->copies = std::move(nodes.copies);

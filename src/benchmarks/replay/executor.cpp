@@ -79,7 +79,7 @@ void Executor::assign() {
   const auto& nodes = program_.nodes();
   for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
     Arguments* const call = program_.leaves()[node.leaf].call;
-    Run::heartbeat();
+    heartbeat();
     if (call == nullptr) return;
     if (call->function->pattern == Pattern::make_communicator) {
       make_communicator(*call);
@@ -135,7 +135,7 @@ void Executor::execute_nodes() {
   for_each_execution(nodes.data(), nodes.data() + nodes.size(), [&](const Node& node) {
     const Leaf& leaf = leaves[node.leaf];
     LeafState& state = leaf_states_[node.leaf];
-    Run::heartbeat();
+    heartbeat();
     if (has_gaps_) gaps_.pass(next_gap_ns(state));
     if (leaf.call != nullptr) perform(*leaf.call, calls_of(state, leaf));
   });

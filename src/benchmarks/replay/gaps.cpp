@@ -73,7 +73,7 @@ void GapLoop::pay() {
     const double ns = std::min(owed_ns_, piece_ns);
     kind_ == Gaps::cpu ? loop_.work(ns) : loop_.wait(ns);
     owed_ns_ -= ns;
-    Run::heartbeat();
+    heartbeat();
   }
 }
 

@@ -10,7 +10,7 @@ namespace commlens {
 void SolveProblem::report_mesh(const sem::Mesh& mesh) {
   for (const std::string& line : sem::lines(sem::properties_of(mesh, run_.communicator()))) run_.report(line);
   run_.report("");
-  Run::heartbeat();
+  heartbeat();
 }
 
 void SolveProblem::allocate(std::size_t length) {

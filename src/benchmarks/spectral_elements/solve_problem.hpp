@@ -59,7 +59,7 @@ class SolveProblem {
   void write_right_hand_side(RightHandSide kind, const solvers::VectorSpace& space, const Assemble& assemble);
   template <class Solver>
   void solve_by(Solver& solver) {
-    solution_ = solver.solve(b(), x_.as<double>(), run_.stream(), [] { Run::heartbeat(); });
+    solution_ = solver.solve(b(), x_.as<double>(), run_.stream(), heartbeat);
   }
   [[nodiscard]] device::Buffer& image_buffer() { return image_; }
 

@@ -83,7 +83,7 @@ void Pipeline::operate(StepObserver* observer) {
 
 void Pipeline::wait_for_slot(std::size_t step) {
   free_[step % free_.size()]->wait();
-  Run::heartbeat();
+  heartbeat();
 }
 
 /// One kind of step for all blocks, on its stream, with no more of them queued than there are slots.

@@ -106,7 +106,6 @@ class GpuStream final : public Stream {
     }
     return true;
   }
-  [[nodiscard]] bool idle() const override { return !busy_; }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
@@ -168,7 +167,6 @@ class GpuStream final : public Stream {
   }
 
   gpuStream_t stream_{};
-  bool busy_ = false;
 };
 
 std::string pci_address(int ordinal) {

@@ -61,7 +61,6 @@ struct LazyQueue {
     work.push_back(std::move(function));
     ++added;
   }
-  [[nodiscard]] bool idle() const { return done == added; }
   void wait_until(std::uint64_t position) {
     while (done < position) {
       // Removed first: the function may itself wait for an event of this stream.
@@ -90,10 +89,6 @@ struct ConcurrentQueue {
     work.push_back(std::move(function));
     ++added;
     changed.notify_all();
-  }
-  [[nodiscard]] bool idle() {
-    const std::scoped_lock lock(mutex);
-    return done == added;
   }
   void wait_until(std::uint64_t position) {
     std::unique_lock lock(mutex);
@@ -153,20 +148,20 @@ class HostStream final : public Stream {
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes == 0) return;
-    queue_->add([=] { std::memcpy(to, from, bytes); });
+    add([=] { std::memcpy(to, from, bytes); });
   }
   void fill(void* data, unsigned char value, std::size_t bytes) override {
     if (bytes == 0) return;
-    queue_->add([=] { std::memset(data, value, bytes); });
+    add([=] { std::memset(data, value, bytes); });
   }
-  void enqueue(std::function<void()> work) override { queue_->add(std::move(work)); }
+  void enqueue(std::function<void()> work) override { add(std::move(work)); }
   void wait() override {
     queue_->wait_until(queue_->added);  // only this thread adds
+    busy_ = false;
   }
-  [[nodiscard]] bool idle() const override { return queue_->idle(); }
   void record(Event& event) override {
     auto point = std::make_shared<PointIn<Queue>>(queue_, queue_->added + 1);
-    queue_->add([point] { point->time = SteadyClock::now(); });
+    add([point] { point->time = SteadyClock::now(); });
     dynamic_cast<HostEvent&>(event).point = std::move(point);
   }
   /// A thread of its own cannot wait for an event of a lazy stream, whose queue only a waiting thread runs: the caller
@@ -177,13 +172,18 @@ class HostStream final : public Stream {
     if (point->lazy() && !Queue::lazy) {
       point->wait();
     } else {
-      queue_->add([point] { point->wait(); });
+      add([point] { point->wait(); });
     }
   }
   [[nodiscard]] bool on_gpu() const override { return false; }
   void* native() override { return nullptr; }
 
  private:
+  void add(std::function<void()> work) {
+    busy_ = true;
+    queue_->add(std::move(work));
+  }
+
   std::shared_ptr<Queue> queue_ = std::make_shared<Queue>();
 };
 

@@ -168,6 +168,8 @@ void catch_signals(int rank) {
 
 /// Slurm ends a job at once, and drops what its daemon on a node has not yet read from a rank.
 constexpr std::chrono::milliseconds time_to_read_output{200};
+/// After MPI_Abort: a launcher ends its ranks sooner.
+constexpr std::chrono::seconds time_to_be_ended{2};
 constexpr unsigned abort_limit_s = 5;
 
 }  // namespace
@@ -277,6 +279,24 @@ NodeReport Monitor::report() const {
   return report;
 }
 
+/// After MPI_Abort MPICH's launcher now and then ends before it has ended the other ranks, and one that has been
+/// stopped does not end by itself. A child of this process outlives it, and kills what is still stopped.
+void Monitor::kill_stopped_later() const {
+  std::vector<int> stopped;
+  for (const Member& member : members_) {
+    if (is_stopped(member.process)) stopped.push_back(member.process);
+  }
+  if (stopped.empty() || fork() != 0) return;
+  setsid();                          // who ends this process may end all of its session
+  constexpr int descriptors = 1024;  // the launcher waits until nobody has its pipes
+  for (int descriptor = 0; descriptor < descriptors; ++descriptor) close(descriptor);
+  std::this_thread::sleep_for(time_to_be_ended);
+  for (const int process : stopped) {
+    if (is_stopped(process)) kill(process, SIGKILL);
+  }
+  _exit(0);
+}
+
 void Monitor::end_stalled(const std::stop_token& stop) {
   Answers answers = poll_.ask([this] { return report(); }, stop);
   for (const NodeReport& other : answers.reports) {
@@ -285,6 +305,7 @@ void Monitor::end_stalled(const std::stop_token& stop) {
   }
   if (!is_stalled() || answers.has_lower || stop.stop_requested()) return;
   answers.reports.push_back(report());
+  kill_stopped_later();
   abort(fmt::format("no rank has made progress for {:g} s (--timeout); {}", timeout_.count(),
                     fmt::join(activities(answers), "; ")),
         3);

@@ -82,6 +82,7 @@ class Monitor {
   [[nodiscard]] NodeReport report() const;
   /// Unless ranks of other nodes have made progress, or see to it.
   void end_stalled(const std::stop_token& stop);
+  void kill_stopped_later() const;
 
   const transport::Communicator& communicator_;
   std::chrono::duration<double> timeout_;

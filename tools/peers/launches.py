@@ -17,7 +17,8 @@ that period.c knows.
 FILE has a line for each operation: the settings of Open MPI and of the allocator in the
 environment, the commands, and the times in us: a list for each program and size, with a value per
 launch. A collective's is that of the slowest rank, latency's a round trip, and bandwidth's that of
-a window of messages. FILE is written anew after each round.
+a window of messages. FILE is written anew after each round. A launch that fails, or takes more than
+a minute, is shown, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ FROM_CALL_TO_CALL = ", from call to call"
 WITH_PAUSE = ", 2 ms before each size"
 PAUSE_US = 2000  # pause_before_case of src/harness/case_loop.cpp
 PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
-LIMIT_S = 120.0
+LIMIT_S = 60.0
 SETTINGS = "OMPI_MCA_", "MALLOC_"
 TIMED = (
     "allgatherv",
@@ -80,6 +81,10 @@ OPTIONS = {
 }
 
 
+class FailedLaunchError(Exception):
+    """Of one program: the others go on, and what they have measured is kept."""
+
+
 @dataclass
 class Operation:
     name: str
@@ -99,7 +104,7 @@ class Operation:
         measured = {OURS: self._own(cores)} if program == OURS else self._osu(program, cores)
         for name, times in measured.items():
             if times.keys() != self.sizes:
-                sys.exit(f"{self.name}, {name}: times of {sorted(times)} B alone")
+                raise FailedLaunchError(f"{self.name}, {name}: times of {sorted(times)} B alone")
         return measured
 
     def _osu(self, program: str, cores: str) -> dict[str, dict[int, float]]:
@@ -135,11 +140,17 @@ class Operation:
 
     def _run(self, command: Sequence[str], cores: str) -> subprocess.CompletedProcess[str]:
         job = ["taskset", "-c", cores, "mpirun", "-n", str(self.ranks), *command]
-        done = subprocess.run(
-            job, capture_output=True, encoding="utf-8", check=False, timeout=LIMIT_S
-        )
+        try:
+            done = subprocess.run(
+                job, capture_output=True, encoding="utf-8", check=False, timeout=LIMIT_S
+            )
+        except subprocess.TimeoutExpired as late:
+            said = (late.stderr or b"").decode(errors="replace")
+            how = f"has not ended within {LIMIT_S:g} s"
+            raise FailedLaunchError(f"{' '.join(job)} {how}:\n{said}") from late
         if done.returncode:
-            sys.exit(f"{' '.join(job)} has ended with status {done.returncode}:\n{done.stderr}")
+            how = f"has ended with status {done.returncode}"
+            raise FailedLaunchError(f"{' '.join(job)} {how}:\n{done.stderr}")
         return done
 
     def keep(self, times: Mapping[str, Mapping[int, float]]) -> None:
@@ -198,6 +209,7 @@ def main() -> None:
     options = parser.parse_args()
     operations = [operation(text, options) for text in options.operations]
     writing, stop = Lock(), Event()
+    failed: list[str] = []
 
     def group(first: int, cores: str) -> None:
         numbers = range(first, options.launches, len(options.cores))
@@ -208,7 +220,12 @@ def main() -> None:
                 for program in programs:
                     if stop.is_set():
                         return
-                    times = each.launch(program, cores)
+                    try:
+                        times = each.launch(program, cores)
+                    except FailedLaunchError as failure:
+                        print(failure, file=sys.stderr, flush=True)
+                        failed.append(str(failure))
+                        continue
                     with writing:
                         each.keep(times)
             with writing:
@@ -222,6 +239,8 @@ def main() -> None:
         stop.set()
         for done in groups:
             done.result()
+    if failed:
+        sys.exit(f"{len(failed)} launches have failed")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ struct CallCeiling {
 
 using CeilingRequest = std::variant<CopyCeiling, MemoryCeiling, GemmCeiling, CallCeiling>;
 
-/// What is timed: called so many times in a row. The loop is here, with the function in it, and not where it is measured:
-/// small messages notice each call through a pointer (docs/measuring.md).
+/// What is timed: called so many times in a row. The loop is here, with the function in it, and not where it is
+/// measured: small messages notice each call through a pointer (docs/measuring.md).
 class Operate {
  public:
   Operate() = default;

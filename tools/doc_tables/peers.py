@@ -90,10 +90,11 @@ def _range(pairs: Iterable[Pair]) -> str:
     return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
-def _launches(file: str) -> dict[tuple[str, int], dict[str, dict[int, Pair]]]:
+def _launches(*files: str) -> dict[tuple[str, int], dict[str, dict[int, Pair]]]:
     """By operation and number of ranks, by build of OSU's programs, and by size."""
     found: dict[tuple[str, int], dict[str, dict[int, Pair]]] = {}
-    for run in sorted(json_file(file), key=lambda run: run["ranks"]):
+    runs = (run for file in files for run in json_file(file))
+    for run in sorted(runs, key=lambda run: run["ranks"]):
         builds = found.setdefault((run["operation"], run["ranks"]), {})
         for build in sorted(run["times_us"].keys() - {"commlens"}):
             builds.setdefault(build, {}).update(_pairs(run, build))
@@ -105,7 +106,9 @@ def _pairs(run: dict[str, Any], program: str) -> dict[int, Pair]:
     return {int(size): (theirs[size], ours[size]) for size in ours}
 
 
-_collectives = partial(_launches, "h200/peers-osu-launches.json")
+_collectives = partial(
+    _launches, "peers-osu-launches-two-cores.json", "h200/peers-osu-launches.json"
+)
 
 
 @table
@@ -151,19 +154,20 @@ def _slower_sizes(pairs: dict[int, Pair]) -> str:
 
 @table
 def peers_osu_periods() -> list[Row]:
-    """Of rooted operations from 8 B to 2 KiB: the median ratio over them and the sizes, the least
-    and the largest, and how many are slower."""
+    """Of rooted operations from 8 B to 2 KiB over the btl sm: the median ratio over them and the
+    sizes, the least and the largest, and how many are slower."""
     found: dict[tuple[str, ...], dict[str, list[Pair]]] = {}
     for run in json_file("h200/peers-osu-periods.json"):
-        btl = run["settings"]["OMPI_MCA_btl"].removeprefix("self,")
+        if run["settings"]["OMPI_MCA_btl"] != "self,sm":
+            continue
         operations = next(names for names in _ROOTED if run["operation"] in names)
-        key = (btl, ", ".join(operations), str(run["ranks"]))
+        key = (", ".join(operations), str(run["ranks"]))
         columns = found.setdefault(key, {})
         for column, ending in _PERIODS.items():
             pairs = _pairs(run, f"OSU 7.4 without barriers{ending}")
             columns.setdefault(column, []).extend(pair for size, pair in pairs.items() if size > 4)
     return [
-        ["btl", "operations", "ranks", *_PERIODS],
+        ["operations", "ranks", *_PERIODS],
         *(
             [*key, *map(_range_and_slower, columns.values())]
             for key, columns in sorted(found.items())
@@ -175,7 +179,6 @@ _ROOTED = (("scatter", "scatterv", "broadcast"), ("gather", "gatherv", "reduce")
 _PERIODS = {
     "to what OSU prints": "",
     "to its time from call to call": ", from call to call",
-    "to that, with 2 ms before each size": ", 2 ms before each size, from call to call",
 }
 
 
@@ -192,10 +195,15 @@ def peers_osu_cuda_aware() -> list[Row]:
 
 
 @table
-def peers_osu_two_cores() -> list[Row]:
-    """The cases above 1.03 again, on a machine without a GPU."""
-    files = {"": "peers-osu-host-two-cores.json", ", null": "peers-osu-host-null-two-cores.json"}
-    return _by_size(files)
+def peers_osu_eight() -> list[Row]:
+    """The cases above 1.03 again, three of them also by the version before."""
+    return _by_size(
+        {
+            "": "h200/peers-osu-eight.json",
+            ", null": "h200/peers-osu-eight-null.json",
+            ", null, before": "h200/peers-osu-eight-before.json",
+        }
+    )
 
 
 def _by_size(files: dict[str, str]) -> list[Row]:

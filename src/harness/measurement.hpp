@@ -57,8 +57,8 @@ struct CallCeiling {
 
 using CeilingRequest = std::variant<CopyCeiling, MemoryCeiling, GemmCeiling, CallCeiling>;
 
-/// What is timed: called so many times in a row. The loop is here, with the function in it, and not where it is
-/// measured: small messages notice each call through a pointer (docs/measuring.md).
+/// What is timed: called so many times in a row. The compiler sees the loop and the function together, so that no call
+/// through a pointer is part of an operation.
 class Operate {
  public:
   Operate() = default;

@@ -172,6 +172,12 @@ constexpr std::chrono::milliseconds time_to_read_output{200};
 constexpr std::chrono::seconds time_to_be_ended{2};
 constexpr unsigned abort_limit_s = 5;
 
+/// Whatever the job's end waits for.
+void end_within_limit() {
+  std::signal(SIGALRM, [](int) { _exit(3); });
+  alarm(abort_limit_s);
+}
+
 }  // namespace
 
 Monitor::Monitor(const transport::Communicator& communicator, const transport::Communicator& node, double timeout_s)
@@ -235,7 +241,25 @@ void Monitor::abort(const std::string& message, int status) {
     const std::string line = "commlens: " + message + "\n";
     say(line);
   }
+  end_within_limit();
+  kill_stopped_later();
   end_job(status);
+}
+
+/// After MPI_Abort MPICH's launcher now and then ends before it has ended the other ranks, and one that has been
+/// stopped does not end by itself. A child of this process outlives it, and kills those of this node.
+void Monitor::kill_stopped_later() const {
+  std::vector<int> stopped;
+  for (const Member& member : members_) {
+    if (is_stopped(member.process)) stopped.push_back(member.process);
+  }
+  if (stopped.empty() || fork() != 0) return;
+  setsid();                          // who ends this process may end all of its session
+  constexpr int descriptors = 1024;  // the launcher waits until nobody has its pipes
+  for (int descriptor = 0; descriptor < descriptors; ++descriptor) close(descriptor);
+  std::this_thread::sleep_for(time_to_be_ended);
+  for (const int process : stopped) kill(process, SIGKILL);
+  _exit(0);
 }
 
 void Monitor::watch(const std::stop_token& stop) {
@@ -279,24 +303,6 @@ NodeReport Monitor::report() const {
   return report;
 }
 
-/// After MPI_Abort MPICH's launcher now and then ends before it has ended the other ranks, and one that has been
-/// stopped does not end by itself. A child of this process outlives it, and kills what is still stopped.
-void Monitor::kill_stopped_later() const {
-  std::vector<int> stopped;
-  for (const Member& member : members_) {
-    if (is_stopped(member.process)) stopped.push_back(member.process);
-  }
-  if (stopped.empty() || fork() != 0) return;
-  setsid();                          // who ends this process may end all of its session
-  constexpr int descriptors = 1024;  // the launcher waits until nobody has its pipes
-  for (int descriptor = 0; descriptor < descriptors; ++descriptor) close(descriptor);
-  std::this_thread::sleep_for(time_to_be_ended);
-  for (const int process : stopped) {
-    if (is_stopped(process)) kill(process, SIGKILL);
-  }
-  _exit(0);
-}
-
 void Monitor::end_stalled(const std::stop_token& stop) {
   Answers answers = poll_.ask([this] { return report(); }, stop);
   for (const NodeReport& other : answers.reports) {
@@ -305,7 +311,6 @@ void Monitor::end_stalled(const std::stop_token& stop) {
   }
   if (!is_stalled() || answers.has_lower || stop.stop_requested()) return;
   answers.reports.push_back(report());
-  kill_stopped_later();
   abort(fmt::format("no rank has made progress for {:g} s (--timeout); {}", timeout_.count(),
                     fmt::join(activities(answers), "; ")),
         3);
@@ -315,8 +320,7 @@ void end_job(int status) {
   std::cout.flush();
   std::fflush(nullptr);
   std::this_thread::sleep_for(time_to_read_output);
-  std::signal(SIGALRM, [](int) { _exit(3); });
-  alarm(abort_limit_s);
+  end_within_limit();
   // For MPI_COMM_WORLD MPICH has the launcher end the ranks. For any other communicator it sends them a message, which
   // a stopped rank does not read.
   MPI_Abort(MPI_COMM_WORLD, status);

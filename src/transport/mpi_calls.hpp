@@ -41,7 +41,7 @@ inline constexpr std::size_t longest_message = std::size_t{1} << 30;
 /// 0.
 template <class Function>
 void in_pieces(std::size_t total, std::size_t longest, Function piece) {
-  if (total <= longest) return piece(0, static_cast<int>(total));
+  if (total <= longest) return piece(0, static_cast<int>(total));  // as is usual
   std::size_t offset = 0;
   do {
     const std::size_t count = std::min(longest, total - offset);

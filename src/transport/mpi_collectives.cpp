@@ -275,7 +275,7 @@ void MpiCollective::start() {
     return CALL_MPI(MPI_Startall, static_cast<int>(requests_.size()), requests_.data());
   }
   MPI_Request* request = requests_.data();
-  for (const Issue& issue : issues_) check_mpi(issue.call(request++), issue.name);
+  for (const PreparedCall& each : calls_) check_mpi(each.call(request++), each.name);
 }
 
 void MpiCollective::finish() {
@@ -303,9 +303,9 @@ void MpiCollective::add(const char* name, Call call, Begin begin, Prepare prepar
   MPI_Request& request = requests_.emplace_back(MPI_REQUEST_NULL);
   if (mode_ == CallMode::persistent) return check_mpi(prepare(&request), name);
   if (mode_ == CallMode::nonblocking) {
-    issues_.push_back({name, begin});
+    calls_.push_back({name, begin});
   } else {
-    issues_.push_back({name, [call](MPI_Request* /*request*/) { return call(); }});
+    calls_.push_back({name, [call](MPI_Request* /*request*/) { return call(); }});
   }
 }
 

@@ -44,8 +44,8 @@ class MpiCollective {
   void finish();
 
  private:
-  /// A call with its arguments. They are put together once: what is timed is the call.
-  struct Issue {
+  /// With its arguments, which are put together before anything is timed.
+  struct PreparedCall {
     const char* name;
     std::function<int(MPI_Request* request)> call;
   };
@@ -78,7 +78,7 @@ class MpiCollective {
   std::unique_ptr<Layout> block_;  ///< alike for all ranks
   std::unique_ptr<IntCounts> int_counts_;
   std::unique_ptr<LargeCounts> large_counts_;
-  std::vector<Issue> issues_;  ///< of start(), unless requests are persistent
+  std::vector<PreparedCall> calls_;  ///< of start(), unless requests are persistent
   std::vector<MPI_Request> requests_;
 };
 

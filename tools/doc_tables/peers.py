@@ -195,15 +195,10 @@ def peers_osu_cuda_aware() -> list[Row]:
 
 
 @table
-def peers_osu_eight() -> list[Row]:
-    """The cases above 1.03 again, three of them also by the version before."""
-    return _by_size(
-        {
-            "": "h200/peers-osu-eight.json",
-            ", null": "h200/peers-osu-eight-null.json",
-            ", null, before": "h200/peers-osu-eight-before.json",
-        }
-    )
+def peers_osu_host_again() -> list[Row]:
+    """The cases that were above 1.03."""
+    files = {"": "h200/peers-osu-host-again.json", ", null": "h200/peers-osu-host-null-again.json"}
+    return _by_size(files)
 
 
 def _by_size(files: dict[str, str]) -> list[Row]:

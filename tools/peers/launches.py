@@ -50,6 +50,7 @@ WITH_PAUSE = ", 2 ms before each size"
 PAUSE_US = 2000  # pause_before_case of src/harness/case_loop.cpp
 PERIOD = re.compile(r"^period: rank \d+ bytes (\d+) us ([\d.]+)$", re.MULTILINE)
 LIMIT_S = 60.0
+MOST_FAILED = 5  # launches: more have a cause that does not go away
 SETTINGS = "OMPI_MCA_", "MALLOC_"
 TIMED = (
     "allgatherv",
@@ -140,18 +141,18 @@ class Operation:
 
     def _run(self, command: Sequence[str], cores: str) -> subprocess.CompletedProcess[str]:
         job = ["taskset", "-c", cores, "mpirun", "-n", str(self.ranks), *command]
-        try:
-            done = subprocess.run(
-                job, capture_output=True, encoding="utf-8", check=False, timeout=LIMIT_S
-            )
-        except subprocess.TimeoutExpired as late:
-            said = (late.stderr or b"").decode(errors="replace")
-            how = f"has not ended within {LIMIT_S:g} s"
-            raise FailedLaunchError(f"{' '.join(job)} {how}:\n{said}") from late
-        if done.returncode:
-            how = f"has ended with status {done.returncode}"
-            raise FailedLaunchError(f"{' '.join(job)} {how}:\n{done.stderr}")
-        return done
+        pipe = subprocess.PIPE
+        with subprocess.Popen(job, stdout=pipe, stderr=pipe, encoding="utf-8") as launcher:
+            try:
+                output, error = launcher.communicate(timeout=LIMIT_S)
+                how = f"has ended with status {launcher.returncode}"
+            except subprocess.TimeoutExpired:
+                launcher.terminate()  # which ends the ranks, too
+                output, error = launcher.communicate()
+                how = f"has not ended within {LIMIT_S:g} s"
+        if launcher.returncode:
+            raise FailedLaunchError(f"{' '.join(job)} {how}:\n{error}")
+        return subprocess.CompletedProcess(job, 0, output, error)
 
     def keep(self, times: Mapping[str, Mapping[int, float]]) -> None:
         for name, of_sizes in times.items():
@@ -225,6 +226,8 @@ def main() -> None:
                     except FailedLaunchError as failure:
                         print(failure, file=sys.stderr, flush=True)
                         failed.append(str(failure))
+                        if len(failed) == MOST_FAILED:
+                            stop.set()
                         continue
                     with writing:
                         each.keep(times)

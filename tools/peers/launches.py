@@ -42,6 +42,7 @@ import osu
 from adaptor import Plan, Request, size_in, sizes_in
 from measure import ON_HOST
 
+from commlens.base.text import plural
 from commlens.jobs.spec import Options
 
 OURS = "commlens"
@@ -243,7 +244,7 @@ def main() -> None:
         for done in groups:
             done.result()
     if failed:
-        sys.exit(f"{len(failed)} launches have failed")
+        sys.exit(f"{plural(len(failed), 'launch')} failed")
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ class Operate {
 struct Part {
   std::string name;
   std::string stream;  ///< parts of one stream cannot overlap with each other
-  Operate operate = {};
+  Operate operate;
 };
 
 /// Compares the outputs with what `operations` calls of operate() since reset(round) must give. A function of the round

@@ -178,6 +178,7 @@ KNOWN: dict[str, set[str]] = {
         for name in ("gather-scatter-overlap", "xtx", "xtx-blocks", "xtx-tuned", "xtx-tuned-512",
                      "xtx-tuned-ccl", "xtx-wide")
     },
+    "h200/bp5-again.jsonl": {"gpu-clocks-changed"},  # at the GPU's power limit
     "h200-x2/gather-scatter.jsonl": {_CCL},
     "h200-x2/nccl-Simple.jsonl": {"busy-machine"},  # the protocol is looked at, not the time
     "h200-x4/one-sided.jsonl": {"busy-machine"},

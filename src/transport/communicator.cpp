@@ -23,7 +23,7 @@ class Agreement {
  public:
   Agreement() = default;
   Agreement(Agreement&&) = delete;
-  ~Agreement() { activity().operations.fetch_add(1, std::memory_order_relaxed); }
+  ~Agreement() { heartbeat(); }
 
  private:
   InCall call_{agreeing_call};

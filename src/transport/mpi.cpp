@@ -34,7 +34,7 @@ class MpiExchange final : public Exchange {
     calls_.start();
   }
   void finish(device::Stream& /*stream*/) override { calls_.finish(); }
-  /// As that of Exchange, where these are virtual calls.
+  /// As Exchange::run(), without virtual calls.
   void run(device::Stream& stream) override {
     start(stream);
     finish(stream);

@@ -410,6 +410,7 @@ void MpiCollective::prepare_counts(const Counts& counts) {
   const int root = collective_.shape.root;
   MPI_Datatype type = type_;
   MPI_Op reduction = this->reduction();
+  // Pointers: the prepared calls copy what they name.
   const auto* out = &counts.sends;
   const auto* in = &counts.receives;
   const auto* all = &counts;

@@ -199,6 +199,24 @@ def test_a_stopped_rank_is_ended_by_a_launcher_that_is_slow(records: Path) -> No
     assert_kept(records)
 
 
+# As a launcher that does not end the ranks.
+WITHOUT_END = """
+#include <mpi.h>
+#include <unistd.h>
+int MPI_Abort(MPI_Comm comm, int status) { for (;;) pause(); }
+"""
+
+
+def test_a_stopped_rank_is_killed_where_nobody_ends_it(records: Path) -> None:
+    """Before the limit of the rank that aborts, which would be its status."""
+    words = ("stop", "--transport mpi --timeout", PATIENCE_S, "--record", records)
+    environment = {"LD_PRELOAD": str(preloaded(records.parent, WITHOUT_END))}
+    job = start(under_mpirun(2, *words, program=FAULTS), records.parent, environment).wait(30)
+    assert job.status not in (OK, STALLED), "a signal has ended the other rank"
+    assert "was stopped (SIGSTOP, or a debugger)" in job.error
+    assert_kept(records)
+
+
 def test_the_variant_is_named_in_which_a_rank_stalls(faults: Jobs) -> None:
     future, _ = faults["stall the other way"]
     job = future.result()
